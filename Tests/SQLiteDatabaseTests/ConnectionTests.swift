@@ -57,6 +57,25 @@ import Testing
         #expect(isWhole == true)
     }
 
+    @Test(arguments: [0, 1, 63, 64, 65, 1_000])
+    func `a binding keeps its bytes, however short, until its parameter is bound again`(length: Int) throws {
+        let connection = try Connection(opening: ":memory:", busyTimeout: .zero)
+        let statement = try connection.prepare("SELECT ?1, ?2 UNION ALL SELECT ?2, ?1")
+        let (first, second) = (String(repeating: "a", count: length), [UInt8](repeating: 7, count: length))
+        statement.bind(1, first)
+        statement.bind(2, blob: second)
+        let rows = { try statement.rows { ($0.bytes(0), $0.bytes(1)) } }
+        #expect(try rows().elementsEqual([(Array(first.utf8), second), (second, Array(first.utf8))], by: ==))
+        statement.bind(2, "other")
+        #expect(try rows().map(\.0) == [Array(first.utf8), Array("other".utf8)])
+        // A statement that runs refuses bindings, and reads on what it had.
+        #expect(try statement.step())
+        statement.bind(1, String(repeating: "b", count: length))
+        #expect(statement.bytes(0) == Array(first.utf8))
+        statement.reset()
+        #expect(try rows().map(\.0) == [Array(first.utf8), Array("other".utf8)])
+    }
+
     @Test func `a failed binding makes only the next step fail`() throws {
         let connection = try Connection(opening: ":memory:", busyTimeout: .zero)
         let statement = try connection.prepare("SELECT ?1")

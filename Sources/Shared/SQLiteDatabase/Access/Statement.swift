@@ -9,6 +9,12 @@ package final class Statement {
     /// The result code of the first failed binding since the last reset. The next step throws it.
     @usableFromInline package private(set) var bindingCode: Int32 = SQLITE_OK
 
+    /// A slot for each parameter, in which short texts and blobs are bound without an allocation by SQLite. A slot keeps
+    /// its bytes until its parameter is bound again, because bindings outlive a reset. Nil until it is needed.
+    private var slots: UnsafeMutableRawPointer?
+    private lazy var slotCount = sqlite3_bind_parameter_count(handle)
+    private static let slotBytes = 64
+
     /// SQLITE_TRANSIENT: SQLite copies the bound bytes.
     @usableFromInline package static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
@@ -24,6 +30,7 @@ package final class Statement {
 
     deinit {
         sqlite3_finalize(handle)
+        slots?.deallocate()
     }
 
     // MARK: Running
@@ -140,18 +147,36 @@ package final class Statement {
     @inlinable
     package func bind(_ index: Int32, blob bytes: UnsafeRawBufferPointer) {
         // An empty buffer may have no address, and a null pointer would bind NULL.
-        if let start = bytes.baseAddress {
-            check(sqlite3_bind_blob(handle, index, start, Int32(clamping: bytes.count), Self.copied))
-        } else {
-            check(sqlite3_bind_zeroblob(handle, index, 0))
+        guard let start = bytes.baseAddress else { return check(sqlite3_bind_zeroblob(handle, index, 0)) }
+        guard let slot = slot(of: index, for: bytes.count) else {
+            return check(sqlite3_bind_blob(handle, index, start, Int32(clamping: bytes.count), Self.copied))
         }
+        let code = sqlite3_bind_blob(handle, index, slot, Int32(bytes.count), nil)
+        if code == SQLITE_OK { slot.copyMemory(from: start, byteCount: bytes.count) }
+        check(code)
     }
 
     @inlinable
     package func bind(_ index: Int32, text bytes: UnsafeRawBufferPointer) -> Int32 {
         guard let start = bytes.baseAddress else { return sqlite3_bind_text(handle, index, "", 0, nil) }
-        return sqlite3_bind_text(
-            handle, index, start.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count), Self.copied)
+        guard let slot = slot(of: index, for: bytes.count) else {
+            return sqlite3_bind_text(
+                handle, index, start.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count), Self.copied)
+        }
+        let code = sqlite3_bind_text(
+            handle, index, slot.assumingMemoryBound(to: CChar.self), Int32(bytes.count), nil)
+        if code == SQLITE_OK { slot.copyMemory(from: start, byteCount: bytes.count) }
+        return code
+    }
+
+    /// Returns the slot of a parameter; nil if the bytes do not fit, or there is no such parameter.
+    ///
+    /// Write to the slot only after SQLite has accepted it: a statement that runs still reads the earlier bytes.
+    @usableFromInline
+    package func slot(of index: Int32, for count: Int) -> UnsafeMutableRawPointer? {
+        guard count <= Self.slotBytes, index >= 1, index <= slotCount else { return nil }
+        if slots == nil { slots = .allocate(byteCount: Int(slotCount) * Self.slotBytes, alignment: 16) }
+        return slots?.advanced(by: Int(index - 1) * Self.slotBytes)
     }
 
     /// Binds the value in a column of another statement's current row.
