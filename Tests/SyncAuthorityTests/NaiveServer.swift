@@ -123,6 +123,9 @@ struct NaiveServer {
             if row.isDeleted { hasChanged = true }
             for (name, cell) in row.cells {
                 row.cells[name]?.isFresh = false
+                if cell.isFresh {
+                    row.cells[name]?.isRepeat = cell.value != .null && old?.cells[name]?.value == cell.value
+                }
                 if let old, old.cells[name]?.value != cell.value {
                     row.cells[name]?.version = version
                     hasChanged = true
@@ -144,7 +147,6 @@ struct NaiveServer {
         for edit in edits {
             guard let field = schema.field(named: edit.field), let cell = row.cells[edit.field] else { return nil }
             let takes: Bool
-            var isRepeat = false
             if cell.isFresh || cell.stamp.client == stamp.client {
                 takes = true
             } else if cell.value == .null, cell.version == row.created {
@@ -154,7 +156,6 @@ struct NaiveServer {
                 takes = true
             } else if cell.value == edit.value {
                 takes = stamp > cell.stamp
-                isRepeat = cell.value != .null
             } else {
                 conflicts += 1
                 switch field.mergeRule {
@@ -164,8 +165,7 @@ struct NaiveServer {
                 }
             }
             if takes {
-                row.cells[edit.field] = Cell(
-                    value: edit.value, stamp: stamp, version: cell.version, isFresh: true, isRepeat: isRepeat)
+                row.cells[edit.field] = Cell(value: edit.value, stamp: stamp, version: cell.version, isFresh: true)
             }
         }
         return conflicts

@@ -100,6 +100,31 @@ import Testing
         for device in equal where isDelete { #expect(try losses(of: device).map(\.loser.value) == [.text("equal")]) }
     }
 
+    /// Regression test: a device that changes a value and sets it back sends the value that the server has. An older edit
+    /// of another device replaced it, and nobody was told.
+    @Test(arguments: [false, true])
+    func `an older edit does not replace in silence a value that another device has changed and set back`(
+        isOwner: Bool
+    ) throws {
+        let owner = try #require(try devices([2], times: [1]).first)
+        var setter = isOwner ? owner : Device(3)
+        var older = Device(5)
+        let head = try world.head()
+        try world.push(
+            &setter, update("user", 1, at: 20, "bio", .text("equal"), before: .text("equal"), seen: head))
+        #expect(try world.head() == head)
+        let outcome = try world.push(
+            &older, update("user", 1, at: 9, "bio", .text("older"), before: .text("equal"), seen: head))
+        #expect(outcome.conflicts.map(\.loser.value) == [.text("older")])
+        #expect(outcome.conflicts.map(\.winner.stamp.client) == [setter.identity.client])
+        #expect(try world.value("user", 1, "bio") == .text("equal"))
+        // A later edit has seen the value, and replaces it.
+        let later = try world.push(
+            &older, update("user", 1, at: 30, "bio", .text("later"), before: .text("equal"), seen: head))
+        #expect(later.conflicts.isEmpty)
+        #expect(try world.value("user", 1, "bio") == .text("later"))
+    }
+
     @Test func `the number of devices that get a notice is bounded`() throws {
         let count = UInt64(AuthorityLimits.equalEdits) + 5
         let equal = try devices(Array(10..<(10 + count)), times: Array(1...Int64(count)))

@@ -31,10 +31,11 @@ import Testing
         #expect(try Self.run([]) { _, _ in nil }.tried.isEmpty)
     }
 
-    @Test func `an entry that refers to missing records waits for the entries that create them`() throws {
-        // Each entry refers to a record that the next one creates.
+    @Test(arguments: [StoreError.Code.danglingReference, .missingRecord])
+    func `an entry that needs missing records waits for the entries that create them`(code: StoreError.Code) throws {
+        // Each entry needs a record that the next one creates.
         let (tried, failed) = try Self.run([1, 2, 3]) { entry, restored in
-            entry == 3 || restored.contains(entry + 1) ? nil : .danglingReference
+            entry == 3 || restored.contains(entry + 1) ? nil : code
         }
         #expect(tried == [1, 2, 3, 1, 2, 1] && failed.isEmpty)
     }
@@ -50,7 +51,7 @@ import Testing
         #expect(tried == [1, 2, 3, 1] && failed == [2, 1])
     }
 
-    @Test(arguments: [StoreError.Code.missingRecord, .invalidValue, .tooLarge])
+    @Test(arguments: [StoreError.Code.duplicateRecord, .invalidValue, .tooLarge])
     func `an entry that cannot be restored does not hold up the others`(code: StoreError.Code) throws {
         let (tried, failed) = try Self.run([1, 2]) { entry, _ in entry == 1 ? code : nil }
         #expect(tried == [1, 2] && failed == [1])

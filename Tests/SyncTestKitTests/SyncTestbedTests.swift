@@ -22,6 +22,19 @@ import TomboloModeling
         #expect(failure.description == "phone: 1 transactions are not confirmed")
     }
 
+    @Test(arguments: [false, true])
+    func `the work of a device that is off at the end is checked, too`(isConfirmed: Bool) throws {
+        let testbed = try testbed()
+        let phone = try testbed.device("phone")
+        phone.isOnline = isConfirmed
+        try testbed.run { try await phone.community.users.make(username: "Ned").create() }
+        try testbed.settle()
+        phone.stop()
+        if isConfirmed { return try testbed.finish() }
+        let failure = try #require(throws: TestbedError.self) { try testbed.finish() }
+        #expect(failure.description == "phone: 1 transactions are not confirmed")
+    }
+
     @Test func `unused script steps at the end are a failure`() throws {
         let testbed = try testbed()
         let phone = try testbed.device("phone")

@@ -137,6 +137,77 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
+    @Test func `a correction that fails leaves the unsaved edits as they were`() throws {
+        let (testbed, phone) = try strictTestbed()
+        let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        todo.title = "Cucumbers"
+        try testbed.run { try await todo.save() }
+        try testbed.settle()
+        let rejection = try #require(try phone.rejections.all().first)
+        todo.title = "typed"
+        #expect(throws: CancellationError.self) {
+            try testbed.run { try await rejection.edit { _ in throw CancellationError() } }
+        }
+        #expect(todo.title == "typed" && todo.edits.fields == ["title"])
+        let failure = #expect(throws: ModelError.self) {
+            try testbed.run {
+                try await rejection.edit { edit in
+                    for todo in edit.objects(LaxTodo.self) {
+                        todo.title = ""
+                        todo.isDone = true
+                    }
+                }
+            }
+        }
+        #expect(failure?.code == .invalidValue)
+        #expect(todo.title == "typed" && todo.edits.fields == ["title"])
+        todo.revert()
+        #expect(todo.title == "Milk" && todo.edits.isEmpty)
+        try rejection.discard()
+        try testbed.finish()
+    }
+
+    /// Regression test: corrections of one rejection staged values on the same object, and wrote those of the other.
+    @Test(.timeLimit(.minutes(10)))
+    func `of corrections at the same time, one is written, and nothing is left of the others`() async throws {
+        let home = try Home()
+        var options = home.options
+        options.transport = try TestServer(models: [StrictTodo.self]).transport(for: "ned")
+        options.reachability = FakeReachability()
+        let client = try await Client.open("todo", models: [LaxTodo.self], options: options)
+        let todo = try await client.create(LaxTodo.self) { $0.title = "Milk" }
+        for _ in 0..<20 {
+            todo.title = "Cucumbers"
+            let receipt = try await todo.save()
+            await #expect(throws: ModelError.self) { try await receipt.confirmed() }
+            let rejection = try #require(try client.rejections.all().first)
+            let titles = ["Leek", "Kale", "Peas", "Corn"]
+            let written = await withTaskGroup(of: String?.self) { group in
+                for title in titles {
+                    group.addTask {
+                        do {
+                            try await rejection.edit { edit in
+                                for todo in edit.objects(LaxTodo.self) { todo.title = title }
+                            }
+                            return title
+                        } catch {
+                            #expect((error as? ModelError)?.code == .alreadyDecided)
+                            return nil
+                        }
+                    }
+                }
+                return await group.reduce(into: [String]()) { if let title = $1 { $0.append(title) } }
+            }
+            #expect(written.count == 1)
+            #expect(todo.title == written.first && todo.edits.isEmpty)
+            try await client.synced()
+            #expect(todo.title == written.first)
+            #expect(try client.rejections.all().isEmpty)
+        }
+        await client.close()
+    }
+
     @Test func `a decision about a decided rejection writes nothing, and says so`() throws {
         let (testbed, phone) = try strictTestbed()
         let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }

@@ -122,6 +122,28 @@ import Tombolo
         for client in [first, second, tablet] { await client.close() }
     }
 
+    /// Regression test: the wait ended with the state before the sync that it had requested.
+    @Test(.timeLimit(.minutes(10)))
+    func `after a wait for the sync, the device has what the server had before it`() async throws {
+        let server = try TestServer(models: [Person.self])
+        var clients: [(home: Home, client: Client)] = []
+        for _ in 0..<2 {
+            let home = try Home()
+            var options = home.options
+            options.transport = server.transport(for: "ned")
+            options.reachability = FakeReachability()
+            clients.append((home, try await Client.open("todo", models: [Person.self], options: options)))
+        }
+        let (writer, reader) = (clients[0].client, clients[1].client)
+        try await reader.synced()
+        for number in 1...50 {
+            try await writer.create(Person.self) { $0.name = "Person \(number)" }.create().confirmed()
+            try await reader.synced()
+            #expect(try await reader.query(Person.self).count() == number)
+        }
+        for (_, client) in clients { await client.close() }
+    }
+
     @Test func `a wait for a sync that can never come ends at once`() async throws {
         let home = try Home()
         let alone = try await Client.open("todo", models: [Person.self], options: home.options)

@@ -100,7 +100,8 @@ extension Live<Contact> {
     var text: String {
         // A deleted company has no name.
         let employer = self.company.flatMap { $0.presence == .here ? "at \($0.name)" : nil }
-        return [self.name, self.phone, self.email, employer, self.notes].compactMap(\.self).joined(separator: "  ").printable
+        return [self.name, self.phone, self.email, employer, self.notes].compactMap(\.self).joined(separator: "  ")
+            .printable
     }
 }
 

@@ -81,7 +81,7 @@ extension PlantedBug {
                 if bug == .ignoresStoredLedger { plan.rates.secondServer = 0.05 }
             })
         planted.partsWithoutBug = { .plain() }
-        return planted
+        return bug == .forgetsRepeats ? planted.rare : planted
     }
 }
 
@@ -93,7 +93,7 @@ extension PlainAuthority.Bug {
         case .dropsLastChange: [.I10, .I9, .I5]
         case .skipsCommits: [.I9, .I18, .I8]
         case .resurrects: [.I12, .I17]
-        case .lastPushWins, .losesFields: [.I5, .I9, .I4, .I6]
+        case .lastPushWins, .losesFields, .forgetsRepeats: [.I5, .I9, .I4, .I6]
         case .repeatsUIDs: [.I13]
         case .acknowledgesWithoutApplying: [.I5, .I9, .I1]
         case .refusesAtRandom: [.I17]
@@ -116,6 +116,7 @@ extension PlainAuthority.Bug {
         case .refusesAtRandom: "some transactions are rejected without a reason"
         case .hidesFeed: "the feed never contains a commit"
         case .reordersResponses: "the first two outcomes of a push are swapped"
+        case .forgetsRepeats: "an older edit replaces in silence a value that was changed and set back"
         case .ignoresStoredLedger: "a process ignores the ledger entries that another process has written"
         }
     }

@@ -26,6 +26,12 @@ public actor SyncEngine {
     /// The contact with the server, which is part of the status. The store has a copy.
     var contact = ServerContact()
     private nonisolated let lastStatus: Guarded<SyncStatus>
+    /// The number of calls of `syncNow()`.
+    private nonisolated let requests = Guarded(0)
+    /// The number of these calls that were made before the last request for a sync was handled.
+    private var handledRequests = 0
+    /// For each space, the number of these calls before its last complete pull.
+    private var answeredRequests: [SpaceID: Int] = [:]
 
     /// Publishes each change of the status.
     public nonisolated let status = Broadcast<SyncStatus>()
@@ -81,8 +87,17 @@ public actor SyncEngine {
     ///
     /// Ends most waits early. A pause that the server asked for stays, and so do the waits after repeated
     /// renewals of the identity and repeated resets of a cursor.
-    public nonisolated func syncNow() {
+    ///
+    /// - Returns: The number of the request. `SyncStatus.answeredRequests` reaches it when the device has everything that
+    ///   the server then sent.
+    @discardableResult public nonisolated func syncNow() -> Int {
+        // Counted first: a pull that begins after the event is handled has begun after this call.
+        let number = requests.withLock { count in
+            count += 1
+            return count
+        }
         mailbox.post(.host(.syncRequested))
+        return number
     }
 
     /// Tells the engine that the credentials are new.
@@ -142,6 +157,7 @@ public actor SyncEngine {
         while !queue.isEmpty {
             let event = queue.removeFirst()
             let now = runtime.uptime()
+            if event == .host(.syncRequested) { handledRequests = requests.withLock { $0 } }
             let actions = decide(on: event, now: now)
             trace?(HandledEvent(at: now, event: event, actions: actions))
             forget(event)
@@ -191,6 +207,8 @@ public actor SyncEngine {
     private func publishStatus() {
         var new = session.status(now: runtime.uptime())
         new.contact = contact
+        for space in new.spaces where space.pull == .idle { answeredRequests[space.space] = handledRequests }
+        new.answeredRequests = new.spaces.map { answeredRequests[$0.space] ?? 0 }.min() ?? 0
         if new.isPaused {
             // A pause that is over may be followed by one for which the server named no time.
             let now = runtime.now()

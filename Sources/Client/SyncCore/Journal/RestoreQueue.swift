@@ -12,7 +12,7 @@ package struct RestoreQueue: Sendable {
     private var round: ArraySlice<Int64>
     private var roundCount: Int
     private var current: Int64?
-    /// The entries of this round that refer to a record which is not on this device.
+    /// The entries of this round that change, or refer to, a record which is not on this device.
     private var waiting: [Failure] = []
     /// The entries that cannot be restored.
     package private(set) var failures: [Failure] = []
@@ -48,8 +48,8 @@ package struct RestoreQueue: Sendable {
         guard let entry = current else { throw error }
         let failure = Failure(entry: entry, error: error)
         switch error.code {
-        case .danglingReference: waiting.append(failure)
-        case .missingRecord, .duplicateRecord, .invalidValue, .tooLarge: failures.append(failure)
+        case .danglingReference, .missingRecord: waiting.append(failure)
+        case .duplicateRecord, .invalidValue, .tooLarge: failures.append(failure)
         default: throw error
         }
     }

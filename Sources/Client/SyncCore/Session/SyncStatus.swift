@@ -21,6 +21,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var isPaused = false
     /// The end of the pause that the server asked for; nil if nothing waits for it, or if the server named no time.
     public var pausedUntil: WallTime?
+    /// The number of the last request (`SyncEngine.syncNow()`) after which all spaces were pulled to their ends.
+    public var answeredRequests = 0
 
     /// The states of the connection to the server.
     public enum Connection: Hashable, Sendable {

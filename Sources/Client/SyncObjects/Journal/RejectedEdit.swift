@@ -9,8 +9,8 @@ public final class RejectedEdit {
     public let transaction: ModelTransaction
     private let live: LiveObjects
     private var staged: [AnyObject] = []
-    /// The objects that are not drafts, each with the fields that had staged edits before.
-    private var earlier: [(cell: LiveCell, fields: Set<FieldName>)] = []
+    /// The objects that are not drafts, each with the edits that were staged before.
+    private var earlier: [(cell: LiveCell, edits: LiveCell.StagedEdits)] = []
     /// Maps each record whose creation was rejected to the id of its new draft, because an id is never used twice.
     private var drafts: [RecordAddress: RecordID] = [:]
 
@@ -50,7 +50,7 @@ public final class RejectedEdit {
             drafts[mutation.address] = object.id
         case .update:
             object = try live.object(type, id: try current(mutation.address))
-            earlier.append((object.cell, Set(object.cell.staged.map(\.field))))
+            earlier.append((object.cell, object.cell.stagedEdits))
         case .delete:
             transaction.delete(try live.object(type, id: try current(mutation.address)))
             return
@@ -81,13 +81,8 @@ public final class RejectedEdit {
         }
     }
 
-    /// Drops the edits that were staged since `stage`, by it and by the application. Earlier ones stay.
+    /// Gives the objects the edits that were staged before `stage`, in place of those since then.
     func unstage() {
-        for (cell, fields) in earlier {
-            for edit in cell.staged where !fields.contains(edit.field) {
-                guard let slot = cell.schema.position(of: edit.field) else { continue }
-                cell.set(FieldKey(slot: slot, name: edit.field), to: edit.before)
-            }
-        }
+        for (cell, edits) in earlier.reversed() { cell.restage(edits) }
     }
 }

@@ -78,20 +78,10 @@ public struct RejectedWrite: Identifiable, Sendable {
     /// it are retried and edited with a reference to the new record.
     ///
     /// - Throws: `alreadyDecided` if somebody has retried, edited, or discarded the rejection, in this process or another
-    ///   one; then the objects show their current values again. Otherwise a `ModelError`, or the error that `body` throws;
-    ///   the rejection then stays.
+    ///   one. Otherwise a `ModelError`, or the error that `body` throws; the rejection then stays. After any error, the
+    ///   objects have the unsaved edits again that they had before.
     @discardableResult public func edit(_ body: (RejectedEdit) throws -> Void) async throws -> Receipt {
-        // The write checks again. This check keeps the values of a decided entry from being shown at all.
-        try objects.requireUndecided(journal: id)
-        let edit = RejectedEdit(objects)
-        try edit.stage(transaction)
-        try body(edit)
-        do throws(ModelError) {
-            return try await objects.write(edit.transaction, correcting: edit.correction(of: id))
-        } catch {
-            if error.code == .alreadyDecided { edit.unstage() }
-            throw error
-        }
+        try await objects.correct(transaction, of: id, body)
     }
 }
 

@@ -188,18 +188,37 @@ final class LiveCell: Sendable {
         successor?.refuse(field, failure)
     }
 
+    /// The values that were set here and not written yet, at one moment.
+    struct StagedEdits: Sendable {
+        fileprivate var edits = Patch()
+        fileprivate var seen: [FieldName: Version] = [:]
+        fileprivate var refusals: [FieldName: ModelError] = [:]
+    }
+
+    var stagedEdits: StagedEdits { read { StagedEdits(edits: $0.edits, seen: $0.seen, refusals: $0.refusals) } }
+
+    /// Replaces the values that were set and not written.
+    func restage(_ staged: StagedEdits) {
+        restage { _ in staged }
+    }
+
     /// Drops the values that were set and not written. A draft gets its default values.
     func revert() {
+        restage { StagedEdits(edits: $0.presence == .draft ? $0.initial : Patch()) }
+    }
+
+    private func restage(_ edits: @Sendable (State) -> StagedEdits) {
         let successor: LiveCell? = state.withLock { state in
             if let successor = state.successor { return successor }
-            state.refusals = [:]
-            state.seen = [:]
-            state.edits = state.presence == .draft ? state.initial : Patch()
+            let staged = edits(state)
+            state.refusals = staged.refusals
+            state.seen = staged.seen
+            state.edits = staged.edits
             rebase(&state)
             state.revision += 1
             return nil
         }
-        successor?.revert()
+        successor?.restage(edits)
         announce()
     }
 
@@ -312,7 +331,11 @@ final class LiveCell: Sendable {
                 }
                 settle(patch, in: &state)
                 rebase(&state)
-            case .delete: state.presence = .gone
+            case .delete:
+                state.presence = .gone
+                // They cannot be written any more.
+                (state.edits, state.seen, state.refusals) = (Patch(), [:], [:])
+                rebase(&state)
             }
         }
         announce()

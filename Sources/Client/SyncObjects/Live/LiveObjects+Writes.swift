@@ -11,6 +11,9 @@ extension LiveObjects {
             case .here, .gone:
                 // Created before, perhaps together with another object.
                 guard let creation = cell.creation else {
+                    if cell.presence == .gone {
+                        throw ModelError(.gone, "\(cell.label) was deleted: make a new object to create it")
+                    }
                     throw ModelError(.alreadyExists, "\(cell.label) exists already: save() writes its changes")
                 }
                 return Receipt(objects: self, cell: cell, written: creation)
@@ -27,15 +30,34 @@ extension LiveObjects {
         try await writes.withLock { () async throws(ModelError) in try await write([], deleting: [cell]) }
     }
 
-    /// Writes a transaction.
-    ///
-    /// - Parameter correction: The journal entry that the transaction corrects; nil if there is none.
-    func write(
-        _ transaction: ModelTransaction, correcting correction: JournalCorrection? = nil
-    ) async throws(ModelError) -> Receipt {
+    func write(_ transaction: ModelTransaction) async throws(ModelError) -> Receipt {
         try await writes.withLock { () async throws(ModelError) in
             let (written, deleted) = try transaction.steps()
-            return try await write(written, deleting: deleted, correcting: correction)
+            return try await write(written, deleting: deleted)
+        }
+    }
+
+    /// Writes corrected values in place of a journal entry. See `RejectedWrite.edit`.
+    ///
+    /// Corrections of one entry stage values on the same objects, so only one at a time does that.
+    ///
+    /// - Parameter rejected: The transaction of the entry.
+    func correct(
+        _ rejected: Transaction, of entry: Int64, _ body: (RejectedEdit) throws -> Void
+    ) async throws -> Receipt {
+        try await writes.withLock { () async throws in
+            // The write checks again. This check keeps the values of a decided entry from being shown at all.
+            try requireUndecided(journal: entry)
+            let edit = RejectedEdit(self)
+            do {
+                try edit.stage(rejected)
+                try body(edit)
+                let (written, deleted) = try edit.transaction.steps()
+                return try await write(written, deleting: deleted, correcting: edit.correction(of: entry))
+            } catch {
+                edit.unstage()
+                throw error
+            }
         }
     }
 

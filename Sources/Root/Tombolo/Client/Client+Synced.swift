@@ -1,4 +1,5 @@
 import Foundation
+import SyncConcurrency
 import SyncCore
 import SyncModel
 public import SyncObjects
@@ -11,9 +12,10 @@ extension Client {
     /// ```
     ///
     /// When this returns, the server has confirmed everything that was written before the call, and the device has
-    /// everything of the followed spaces of which it has heard. If another process syncs the database, this client sees
-    /// only what that process has stored: that everything is in sync, and that it was in contact with the server some
-    /// minutes ago at most. To wait for one write, use `Receipt.confirmed()`.
+    /// everything that the server had in the followed spaces when this client asked it, after the call. If another
+    /// process syncs the database, this client sees only what that process has stored: that everything is in sync, and
+    /// that it was in contact with the server some minutes ago at most. To wait for one write, use
+    /// `Receipt.confirmed()`.
     ///
     /// - Parameter limit: The longest time to wait; nil for no limit. Without a limit, the call waits as long as the
     ///   server is away. Cancel its task to stop waiting.
@@ -21,10 +23,22 @@ extension Client {
     ///   obstacle; `noServer` when no server is configured and no process has ever synced this database; `interrupted`
     ///   when the task is cancelled or the client is closed. Writes stay, and are sent later.
     public func synced(within limit: Duration? = nil) async throws(ModelError) {
-        syncNow()
+        // Subscribe before the request, so that no answer is missed.
         let (clock, updates) = (parts.runtime.clock, statusUpdates)
+        let answers = parts.engine?.status.subscribe()
+        let request = requestSync()
         let result = await withTaskGroup(of: Result<Void, ModelError>?.self) { [self] group in
-            group.addTask { [self] in await settled(updates) }
+            group.addTask { [self] in
+                for await _ in updates { if let outcome = self.outcome(of: request) { return outcome } }
+                return .failure(Self.stoppedWaiting)
+            }
+            if let answers {
+                // An answer without news does not change the client's status.
+                group.addTask { [self] in
+                    for await _ in answers { if let outcome = self.outcome(of: request) { return outcome } }
+                    return nil
+                }
+            }
             if let limit {
                 group.addTask { [self] in
                     guard (try? await clock.sleep(for: limit)) != nil else { return nil }
@@ -32,22 +46,21 @@ extension Client {
                 }
             }
             defer { group.cancelAll() }
-            return await group.next() ?? nil
+            for await result in group { if let result { return result } }
+            return Result<Void, ModelError>.failure(Self.stoppedWaiting)
         }
-        try (result ?? .failure(Self.stoppedWaiting)).get()
-    }
-
-    private func settled(_ updates: ClientStatusUpdates) async -> Result<Void, ModelError> {
-        for await status in updates {
-            if let result = result(of: status) { return result }
-        }
-        return .failure(Self.stoppedWaiting)
+        try result.get()
     }
 
     /// Returns a success if everything is in sync, and a failure if a wait would be in vain; nil if waiting may help.
-    private func result(of status: ClientStatus) -> Result<Void, ModelError>? {
-        switch status.phase {
-        case .live where status.isInSync: .success(())
+    ///
+    /// - Parameter request: the number of the request for a sync; nil if this client does not sync.
+    private func outcome(of request: Int?) -> Result<Void, ModelError>? {
+        // Read before the status: what is in sync then is so after the answer.
+        let isAnswered = parts.engine.map { $0.currentStatus.answeredRequests >= request ?? 0 } ?? true
+        let status = status
+        return switch status.phase {
+        case .live where status.isInSync && isAnswered: .success(())
         case .otherProcess where isCurrent(status), .notSyncing where isCurrent(status): .success(())
         case .notSyncing where status.lastInSync == nil && !parts.hasServer:
             .failure(ModelError(.noServer, "no server is configured, so nothing can be in sync with one"))

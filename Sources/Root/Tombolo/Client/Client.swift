@@ -138,8 +138,13 @@ public final class Client: ModelAccess {
     /// Requests a sync now, instead of at the end of a wait. In the mode ``ClientOptions/SyncMode/manual``, the first
     /// call starts the background sync. Does nothing if the client does not sync.
     public func syncNow() {
+        requestSync()
+    }
+
+    /// Requests a sync, and returns the number of the request; nil if this client does not sync.
+    @discardableResult func requestSync() -> Int? {
         background?.begin()
-        parts.engine?.syncNow()
+        return parts.engine?.syncNow()
     }
 
     /// Calls the token closure again, for example because the user has signed in. Does nothing if the client does not

@@ -134,8 +134,8 @@ struct CommitDraft<Lookup: RecordLookup> {
     /// covers it, or the same incarnation of the same client wrote it.
     ///
     /// A claimed version that the space has not reached proves nothing: it is forged, or it belongs to a different
-    /// history. If another client has set the same value again, without having seen it and later than `stamp`, then the
-    /// author has seen the value, but not this newer edit.
+    /// history. If another client has set the same value again, later than `stamp`, then the author has seen the value,
+    /// but not this newer edit.
     ///
     /// A field that has been empty since the record was created has no value that anyone could miss.
     private func hasSeen(

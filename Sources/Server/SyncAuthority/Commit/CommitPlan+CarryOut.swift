@@ -156,6 +156,9 @@ extension PlannedRecord {
 
     /// Returns the fields after all writes. Written fields get their new stamp; those whose value changes get the new
     /// version as well, and lose the edits that set the former value.
+    ///
+    /// A write of the value that the field has is one more edit that set it: its author may not have seen the value, or
+    /// may have changed it and set it back. No version tells others that the value is newer now.
     private func writtenFields(at version: Version, by author: ClientIdentity) -> [StoredField] {
         var result: [StoredField] = []
         var old = (before?.fields ?? [])[...]
@@ -173,7 +176,7 @@ extension PlannedRecord {
                     origin: FieldOrigin(
                         version: unchanged?.origin.version ?? version, stamp: write.stamp,
                         incarnation: author.incarnation),
-                    equalEdits: unchanged?.equalEdits ?? []))
+                    equalEdits: unchanged.map { $0.equalEdits(and: write.stamp) } ?? []))
         }
         return result + old
     }

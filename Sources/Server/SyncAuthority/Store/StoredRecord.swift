@@ -33,7 +33,7 @@ public struct StoredField: Hashable, Sendable {
     /// The stamps of other clients' edits that set the same value without having seen it, oldest first. If the value
     /// loses a conflict, these clients get a notice, too.
     ///
-    /// If the edit with the stamp of `origin` is such an edit, its stamp is in the list, too.
+    /// If the edit with the stamp of `origin` set the value that the field had, its stamp is in the list, too.
     public package(set) var equalEdits: [Stamp]
 
     /// Creates a field, with the value in canonical form.
@@ -44,9 +44,15 @@ public struct StoredField: Hashable, Sendable {
         self.equalEdits = equalEdits
     }
 
-    /// Whether the newest edit set the value that the field already had, without having seen it. Its stamp is then newer
-    /// than the version, from which devices know the value.
+    /// Whether the newest edit set the value that the field already had: its author had not seen it, or had changed it
+    /// and set it back. Its stamp is then newer than the version, from which devices know the value.
     public var hasEqualOrigin: Bool { equalEdits.contains(origin.stamp) }
+
+    /// Returns the edits that set the same value, with the newest one. An empty field has no value to lose.
+    func equalEdits(and newest: Stamp) -> [Stamp] {
+        guard !value.isNull else { return [] }
+        return equalEdits.filter { $0.client != newest.client }.suffix(AuthorityLimits.equalEdits) + [newest]
+    }
 }
 
 /// The creation of a record.

@@ -35,6 +35,8 @@ final class PlainAuthority: AuthorityService {
         case reordersResponses
         /// Uses only the client data that this process has in memory.
         case ignoresStoredLedger
+        /// Lets an older edit replace a value that another device has changed and set back, as if it had seen that.
+        case forgetsRepeats
     }
 
     /// The simulated disk, which holds the whole state after each call and survives the process.
@@ -52,7 +54,7 @@ final class PlainAuthority: AuthorityService {
         /// The client that wrote the value.
         var identity: ClientIdentity
         var version: Version
-        /// Whether the latest edit set the value that the cell had, without having seen it.
+        /// Whether the latest transaction that set the value found it there already.
         var isRepeat = false
     }
 
@@ -225,9 +227,26 @@ extension PlainAuthority.State {
             (rows, dead, origins, nextUID) = before
             return .rejected(Rejection(code: code, message: "refused: \(code)", mutation: nil))
         }
+        if bug != .forgetsRepeats { noteRepeats(in: transaction, since: before.0) }
         if bug == .dropsLastChange, changes.count > 1 { changes.removeLast() }
         commits.append(Commit(version: head.next, changes: changes))
         return .applied(version: head, uids: uids, conflicts: conflicts)
+    }
+
+    /// Notes the values that a transaction has set to what they were.
+    private mutating func noteRepeats(
+        in transaction: Transaction, since before: [CollectionName: [RecordID: PlainAuthority.Row]]
+    ) {
+        for mutation in transaction.mutations {
+            guard let old = before[mutation.collection]?[mutation.record]?.cells,
+                let new = rows[mutation.collection]?[mutation.record]?.cells
+            else { continue }
+            for (place, cell) in new.enumerated()
+            where (cell.stamp, cell.identity) != (old[place].stamp, old[place].identity) {
+                rows[mutation.collection]?[mutation.record]?.cells[place].isRepeat =
+                    cell.value == old[place].value && !cell.value.isNull
+            }
+        }
     }
 
     /// Merges edits into a record that exists.
@@ -254,8 +273,7 @@ extension PlainAuthority.State {
             case .take(let winner, let conflict):
                 rows[collection]?[id]?.cells[place] = PlainAuthority.Cell(
                     value: winner.value, stamp: winner.stamp, identity: author.identity,
-                    version: winner.value == cell.value ? cell.version : version,
-                    isRepeat: !hasSeen && winner.value == cell.value && !cell.value.isNull)
+                    version: winner.value == cell.value ? cell.version : version, isRepeat: cell.isRepeat)
                 taken.set(edit.field, to: winner.value)
                 if let conflict { conflicts.append(conflict) }
             case .keep(let conflict):

@@ -47,7 +47,7 @@ struct NaiveModel: Hashable, Sendable {
         var origins: [Origin]
         /// The version at which each field was last changed.
         var versions: [Version]
-        /// Whether the latest edit of each field set the value that the field had, without having seen it.
+        /// Whether the latest transaction that set each field set the value that the field had.
         var areRepeats: [Bool]
         /// The version at which the record was created.
         let created: Version
@@ -210,8 +210,6 @@ struct NaiveModel: Hashable, Sendable {
             rows[address]?.values[position] = pushed.value
             rows[address]?.origins[position] = pushed.origin
             rows[address]?.versions[position] = version
-            rows[address]?.areRepeats[position] =
-                !hasSeen && row.values[position] == pushed.value && pushed.value != .null
         }
         let stored = row.values[position]
         guard !hasSeen, stored != pushed.value else { return nil }
@@ -220,15 +218,19 @@ struct NaiveModel: Hashable, Sendable {
             loser: isTaken ? stored : pushed.value)
     }
 
-    /// Restores the versions of fields whose values did not change.
+    /// Restores the versions of fields whose values did not change, and remembers which were set to the value that they
+    /// had.
     ///
     /// A field's version tells when it was last *changed*. Assigning the value that it already has is not a change.
     private mutating func keepVersions(of transaction: Transaction, from before: [RecordAddress: Row]) {
         for mutation in transaction.mutations {
             let address = mutation.address
             guard let old = before[address], let new = rows[address] else { continue }
-            for position in new.values.indices where old.values[position] == new.values[position] {
-                rows[address]?.versions[position] = old.versions[position]
+            for position in new.values.indices {
+                let isSame = old.values[position] == new.values[position]
+                if isSame { rows[address]?.versions[position] = old.versions[position] }
+                guard old.origins[position] != new.origins[position] else { continue }
+                rows[address]?.areRepeats[position] = isSame && new.values[position] != .null
             }
         }
     }
@@ -238,7 +240,7 @@ struct NaiveModel: Hashable, Sendable {
     /// Authors have seen their own earlier edits, even those that were confirmed after this edit was made. A claim to
     /// have seen a version that the space has not reached counts as having seen nothing.
     ///
-    /// If a later edit repeated the value without having seen it, an earlier one has not seen that edit.
+    /// If a later edit repeated the value, an earlier one has not seen that edit.
     private static func hasSeen(_ pushed: Pushed, _ row: Row, _ position: Int) -> Bool {
         hasSeen(row, position, pushed.origin, upTo: pushed.seen)
     }

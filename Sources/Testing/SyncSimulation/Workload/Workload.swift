@@ -119,6 +119,7 @@ struct Workload: Sendable {
             return .update("picture", id, ["title": .text(text())])
         }
         guard let id = try pick("customer", store) else { return nil }
+        if choice.chance(0.4), let edit = try settingBack(id, store) { return edit }
         var patch = Patch()
         for _ in 0..<random.within(1...3) {
             switch random.below(6) {
@@ -133,6 +134,20 @@ struct Workload: Sendable {
             }
         }
         return .update("customer", id, patch)
+    }
+
+    /// Returns an edit that sets an unconfirmed value of a customer back to the value that the server last showed; nil if
+    /// there is none. A text is not set back, so that each occurs only once.
+    private mutating func settingBack(_ id: RecordID, _ store: any LocalStore) throws -> RecordEdit? {
+        guard let schema = store.catalog["customer"], let shown = try store.shownRecord("customer", id),
+            let current = try store.record("customer", .id(id))
+        else { return nil }
+        let changed = zip(schema.fields, zip(shown.values, current.values)).filter { field, values in
+            field.type != .text && !values.0.isNull && values.0 != values.1
+        }
+        guard !changed.isEmpty else { return nil }
+        let (field, values) = changed[choice.below(changed.count)]
+        return .update("customer", id, [field.name: values.0])
     }
 
     /// Picks one of the records that the device shows, often an old one, so that devices edit the same records.

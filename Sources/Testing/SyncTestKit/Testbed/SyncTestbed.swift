@@ -223,9 +223,16 @@ public final class SyncTestbed {
 
     /// Ends the test and checks that no work is left.
     ///
-    /// - Throws: `TestbedError` when a device that is on has unconfirmed transactions or active journal entries, or
-    ///   when a script has steps that no call has taken; `SimulationError` when tasks do not end.
+    /// A device that is off is started for the check, and finds no server.
+    ///
+    /// - Throws: `TestbedError` when a device has unconfirmed transactions or active journal entries, or when a script
+    ///   has steps that no call has taken; `SimulationError` when tasks do not end; a `StoreError` when the database of
+    ///   a device that is off cannot be opened.
     public func finish() throws {
+        for device in devices where !device.isOn {
+            device.isOnline = false
+            try device.start()
+        }
         let left = devices.flatMap(\.leftovers)
         for device in devices { device.stop() }
         try simulation.finish()

@@ -123,7 +123,10 @@ public final class TestbedDevice: ModelAccess {
         }
     }
 
-    var isConnected: Bool { isOnline && state.withLock { $0.life != nil } }
+    var isConnected: Bool { isOnline && isOn }
+
+    /// Whether the application's process runs.
+    var isOn: Bool { state.withLock { $0.life != nil } }
 
     // MARK: Contents
 
