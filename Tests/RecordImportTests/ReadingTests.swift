@@ -11,6 +11,7 @@ enum ImportSamples {
             fields: [
                 .text("username", required: true, bytes: 1...32), .reference("avatar", to: "avatar"), .integer("age"),
                 .boolean("is_new", required: true).defaulting(to: .boolean(true)),
+                .integer("stars").defaulting(to: .integer(3)),
             ]),
         ModelSchema(
             collection: "avatar",

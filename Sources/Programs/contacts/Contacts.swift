@@ -20,7 +20,7 @@ import Tombolo
                 switch command {
                 case .sync(let seconds): status = try await sync(client, within: .seconds(seconds))
                 case .status:
-                    try? await client.synced(within: .seconds(3))
+                    try? await client.synced(within: .seconds(1))
                     try show(client.status.description.printable)
                 default: try await command.run(on: ContactBook(access: client)) { try show($0) }
                 }

@@ -148,7 +148,13 @@ struct ImportPlan {
         for link in target.row.links {
             target.patch.set(link.field, to: .reference(identity.record(link.target, key: link.key)))
         }
-        if target.existing == nil { target.patch = schema.withDefaults(target.patch) }
+        if target.existing == nil {
+            // Other fields stay empty: if another device has imported the record from a longer list, a default would
+            // compete with the values of that list.
+            for field in schema.fields where field.isRequired && target.patch[field.name] == nil {
+                if !field.defaultValue.isNull { target.patch.set(field.name, to: field.defaultValue) }
+            }
+        }
         for (name, value) in target.patch {
             guard case .reference(let id) = value, let field = schema.field(named: name), let to = field.target else {
                 continue

@@ -135,7 +135,8 @@ public protocol LocalStore: Sendable {
         now: WallTime
     ) throws(StoreError) -> OutboxSequence?
 
-    /// Returns the references that restores have left out and that a later restore may set, ordered by record.
+    /// Returns the references that restores have left out, ordered by record. A later restore sets one only if its field
+    /// has not changed since.
     func droppedReferences() throws(StoreError) -> [DroppedReference]
 
     /// Returns the client ids under which this device pushes and has pushed, the current one first.

@@ -79,7 +79,7 @@ public struct RejectedWrite: Identifiable, Sendable {
     ///
     /// - Throws: `alreadyDecided` if somebody has retried, edited, or discarded the rejection, in this process or another
     ///   one. Otherwise a `ModelError`, or the error that `body` throws; the rejection then stays. After any error, the
-    ///   objects have the unsaved edits again that they had before.
+    ///   objects of the rejection have the unsaved edits again that they had before.
     @discardableResult public func edit(_ body: (RejectedEdit) throws -> Void) async throws -> Receipt {
         try await objects.correct(transaction, of: id, body)
     }

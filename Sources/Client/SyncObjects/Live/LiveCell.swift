@@ -333,7 +333,7 @@ final class LiveCell: Sendable {
                 rebase(&state)
             case .delete:
                 state.presence = .gone
-                // They cannot be written any more.
+                // The delete replaces them. They do not come back if it is rejected.
                 (state.edits, state.seen, state.refusals) = (Patch(), [:], [:])
                 rebase(&state)
             }

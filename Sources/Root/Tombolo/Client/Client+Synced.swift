@@ -23,8 +23,8 @@ extension Client {
     ///   obstacle; `noServer` when no server is configured and no process has ever synced this database; `interrupted`
     ///   when the task is cancelled or the client is closed. Writes stay, and are sent later.
     public func synced(within limit: Duration? = nil) async throws(ModelError) {
-        // Subscribe before the request, so that no answer is missed.
         let (clock, updates) = (parts.runtime.clock, statusUpdates)
+        // Before the request, so that no answer is missed.
         let answers = parts.engine?.status.subscribe()
         let request = requestSync()
         let result = await withTaskGroup(of: Result<Void, ModelError>?.self) { [self] group in
@@ -61,7 +61,8 @@ extension Client {
         let status = status
         return switch status.phase {
         case .live where status.isInSync && isAnswered: .success(())
-        case .otherProcess where isCurrent(status), .notSyncing where isCurrent(status): .success(())
+        case .otherProcess where isCurrent(status), .notSyncing where request == nil && isCurrent(status):
+            .success(())
         case .notSyncing where status.lastInSync == nil && !parts.hasServer:
             .failure(ModelError(.noServer, "no server is configured, so nothing can be in sync with one"))
         case .needsToken, .blocked: .failure(ModelError(.notInSync, "not in sync: \(status)"))

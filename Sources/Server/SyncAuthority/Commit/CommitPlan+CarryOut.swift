@@ -145,7 +145,7 @@ extension PlannedRecord {
                 stamps.removeAll { $0.client == edit.stamp.client }
                 stamps.append(edit.stamp)
             }
-            let isEqualOrigin = stamps.contains(field.origin.stamp)
+            let isEqualOrigin = field.hasEqualOrigin || stamps.contains(field.origin.stamp)
             // One notice is enough for a client.
             stamps.removeAll { $0.client == field.origin.stamp.client }
             return StoredField(

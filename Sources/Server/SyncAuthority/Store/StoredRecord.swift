@@ -30,8 +30,8 @@ public struct StoredField: Hashable, Sendable {
     public let value: FieldValue
     /// The edit and the commit that set the value.
     public package(set) var origin: FieldOrigin
-    /// The stamps of other clients' edits that set the same value without having seen it, oldest first. If the value
-    /// loses a conflict, these clients get a notice, too.
+    /// The stamps of other clients' edits that set the same value, without having seen it or after they had changed it,
+    /// oldest first. If the value loses a conflict, these clients get a notice, too.
     ///
     /// If the edit with the stamp of `origin` set the value that the field had, its stamp is in the list, too.
     public package(set) var equalEdits: [Stamp]

@@ -151,9 +151,8 @@ package final class Statement {
         guard let slot = slot(of: index, for: bytes.count) else {
             return check(sqlite3_bind_blob(handle, index, start, Int32(clamping: bytes.count), Self.copied))
         }
-        let code = sqlite3_bind_blob(handle, index, slot, Int32(bytes.count), nil)
-        if code == SQLITE_OK { slot.copyMemory(from: start, byteCount: bytes.count) }
-        check(code)
+        slot.copyMemory(from: start, byteCount: bytes.count)
+        check(sqlite3_bind_blob(handle, index, slot, Int32(bytes.count), nil))
     }
 
     @inlinable
@@ -163,18 +162,18 @@ package final class Statement {
             return sqlite3_bind_text(
                 handle, index, start.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count), Self.copied)
         }
-        let code = sqlite3_bind_text(
+        slot.copyMemory(from: start, byteCount: bytes.count)
+        return sqlite3_bind_text(
             handle, index, slot.assumingMemoryBound(to: CChar.self), Int32(bytes.count), nil)
-        if code == SQLITE_OK { slot.copyMemory(from: start, byteCount: bytes.count) }
-        return code
     }
 
-    /// Returns the slot of a parameter; nil if the bytes do not fit, or there is no such parameter.
-    ///
-    /// Write to the slot only after SQLite has accepted it: a statement that runs still reads the earlier bytes.
+    /// Returns the slot of a parameter; nil if the bytes do not fit, if there is no such parameter, or if the statement
+    /// runs, and still reads the earlier bytes.
     @usableFromInline
     package func slot(of index: Int32, for count: Int) -> UnsafeMutableRawPointer? {
-        guard count <= Self.slotBytes, index >= 1, index <= slotCount else { return nil }
+        guard count <= Self.slotBytes, index >= 1, index <= slotCount, sqlite3_stmt_busy(handle) == 0 else {
+            return nil
+        }
         if slots == nil { slots = .allocate(byteCount: Int(slotCount) * Self.slotBytes, alignment: 16) }
         return slots?.advanced(by: Int(index - 1) * Self.slotBytes)
     }
