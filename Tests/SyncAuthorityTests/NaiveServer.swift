@@ -124,7 +124,7 @@ struct NaiveServer {
             for (name, cell) in row.cells {
                 row.cells[name]?.isFresh = false
                 if cell.isFresh {
-                    row.cells[name]?.isRepeat = cell.value != .null && old?.cells[name]?.value == cell.value
+                    row.cells[name]?.isRepeat = old?.cells[name]?.value == cell.value
                 }
                 if let old, old.cells[name]?.value != cell.value {
                     row.cells[name]?.version = version

@@ -125,6 +125,21 @@ import Testing
         #expect(try world.value("user", 1, "bio") == .text("later"))
     }
 
+    @Test func `an older edit does not replace in silence a field that another device has filled and emptied again`()
+        throws
+    {
+        let owner = try #require(try devices([2], times: [1]).first)
+        var (setter, older) = (owner, Device(5))
+        try world.push(
+            &setter, update("user", 1, at: 2, "bio", .null, before: .text("equal"), seen: try world.head()))
+        let head = try world.head()
+        try world.push(&setter, update("user", 1, at: 20, "bio", .null, before: .null, seen: head))
+        let outcome = try world.push(
+            &older, update("user", 1, at: 9, "bio", .text("older"), before: .null, seen: head))
+        #expect(outcome.conflicts.map(\.loser.value) == [.text("older")])
+        #expect(try world.value("user", 1, "bio") == .null)
+    }
+
     @Test func `the number of devices that get a notice is bounded`() throws {
         let count = UInt64(AuthorityLimits.equalEdits) + 5
         let equal = try devices(Array(10..<(10 + count)), times: Array(1...Int64(count)))

@@ -331,11 +331,7 @@ final class LiveCell: Sendable {
                 }
                 settle(patch, in: &state)
                 rebase(&state)
-            case .delete:
-                state.presence = .gone
-                // The delete replaces them. They do not come back if it is rejected.
-                (state.edits, state.seen, state.refusals) = (Patch(), [:], [:])
-                rebase(&state)
+            case .delete: state.presence = .gone
             }
         }
         announce()

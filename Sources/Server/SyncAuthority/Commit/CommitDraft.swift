@@ -115,10 +115,11 @@ struct CommitDraft<Lookup: RecordLookup> {
         }
     }
 
-    /// Adds a conflict in which the stored value of a field lost, for each client that has set this value.
+    /// Adds a conflict in which the stored value of a field lost, for each client that has set this value. If the field
+    /// was empty, the other clients have no value to lose.
     private mutating func note(_ conflict: FieldConflict, over record: PlannedRecord) throws(PlanningStop) {
         conflicts.append(try attributed(conflict))
-        let equal = record.before?.field(conflict.field).equalEdits ?? []
+        let equal = conflict.loser.value.isNull ? [] : record.before?.field(conflict.field).equalEdits ?? []
         let notified = [planner.author.identity.client, conflict.loser.stamp.client]
         for stamp in equal where !notified.contains(stamp.client) {
             furtherLosses.append(
@@ -319,14 +320,6 @@ struct CommitDraft<Lookup: RecordLookup> {
 
 extension TransactionAuthor {
     func isOrWas(_ client: ClientID) -> Bool { client == identity.client || formerClients.contains(client) }
-}
-
-extension StoredRecord {
-    /// Whether nobody has given the field a value since the record was created.
-    fileprivate func isUnset(_ name: FieldName) -> Bool {
-        let stored = field(name)
-        return stored.value.isNull && stored.origin.version == creation.origin.version
-    }
 }
 
 extension FieldValue {

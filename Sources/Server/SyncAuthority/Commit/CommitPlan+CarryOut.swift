@@ -170,13 +170,15 @@ extension PlannedRecord {
             if old.first?.name == write.field { old.removeFirst() }
             let stored = before?.field(write.field)
             let unchanged = stored.flatMap { $0.value == write.value ? $0 : nil }
+            // A field that has always been empty has no value that anyone could miss.
+            let isUnset = before?.isUnset(write.field) == true
             result.append(
                 StoredField(
                     name: write.field, value: write.value,
                     origin: FieldOrigin(
                         version: unchanged?.origin.version ?? version, stamp: write.stamp,
                         incarnation: author.incarnation),
-                    equalEdits: unchanged.map { $0.equalEdits(and: write.stamp) } ?? []))
+                    equalEdits: isUnset ? [] : unchanged?.equalEdits(and: write.stamp) ?? []))
         }
         return result + old
     }

@@ -48,10 +48,9 @@ public struct StoredField: Hashable, Sendable {
     /// and set it back. Its stamp is then newer than the version, from which devices know the value.
     public var hasEqualOrigin: Bool { equalEdits.contains(origin.stamp) }
 
-    /// Returns the edits that set the same value, with the newest one. An empty field has no value to lose.
+    /// Returns the edits that set the same value, with the newest one.
     func equalEdits(and newest: Stamp) -> [Stamp] {
-        guard !value.isNull else { return [] }
-        return equalEdits.filter { $0.client != newest.client }.suffix(AuthorityLimits.equalEdits) + [newest]
+        equalEdits.filter { $0.client != newest.client }.suffix(AuthorityLimits.equalEdits) + [newest]
     }
 }
 
@@ -134,5 +133,13 @@ extension Record {
         self.init(
             id: stored.address.id, uid: stored.uid, version: stored.version, values: values,
             fieldVersions: versions.allSatisfy { $0 == stored.version } ? [] : versions, unknown: unknown)
+    }
+}
+
+extension StoredRecord {
+    /// Whether nobody has given the field a value since the record was created.
+    func isUnset(_ name: FieldName) -> Bool {
+        let stored = field(name)
+        return stored.value.isNull && stored.origin.version == creation.origin.version
     }
 }

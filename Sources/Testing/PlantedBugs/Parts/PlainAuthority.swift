@@ -244,7 +244,7 @@ extension PlainAuthority.State {
             for (place, cell) in new.enumerated()
             where (cell.stamp, cell.identity) != (old[place].stamp, old[place].identity) {
                 rows[mutation.collection]?[mutation.record]?.cells[place].isRepeat =
-                    cell.value == old[place].value && !cell.value.isNull
+                    cell.value == old[place].value
             }
         }
     }

@@ -230,7 +230,7 @@ struct NaiveModel: Hashable, Sendable {
                 let isSame = old.values[position] == new.values[position]
                 if isSame { rows[address]?.versions[position] = old.versions[position] }
                 guard old.origins[position] != new.origins[position] else { continue }
-                rows[address]?.areRepeats[position] = isSame && new.values[position] != .null
+                rows[address]?.areRepeats[position] = isSame
             }
         }
     }

@@ -137,13 +137,13 @@ struct Workload: Sendable {
     }
 
     /// Returns an edit that sets an unconfirmed value of a customer back to the value that the server last showed; nil if
-    /// there is none. A text is not set back, so that each occurs only once.
+    /// there is none. A text is set back only to an empty field, so that each text occurs only once.
     private mutating func settingBack(_ id: RecordID, _ store: any LocalStore) throws -> RecordEdit? {
         guard let schema = store.catalog["customer"], let shown = try store.shownRecord("customer", id),
             let current = try store.record("customer", .id(id))
         else { return nil }
         let changed = zip(schema.fields, zip(shown.values, current.values)).filter { field, values in
-            field.type != .text && !values.0.isNull && values.0 != values.1
+            (field.type != .text || values.0.isNull) && values.0 != values.1
         }
         guard !changed.isEmpty else { return nil }
         let (field, values) = changed[choice.below(changed.count)]
