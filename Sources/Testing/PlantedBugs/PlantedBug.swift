@@ -79,6 +79,13 @@ extension PlantedBug {
                 plan.setting.devices = max(plan.setting.devices, 2)
                 plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
                 if bug == .ignoresStoredLedger { plan.rates.secondServer = 0.05 }
+                // An older edit of the same field has to arrive after the one that set the value back, which is rare.
+                if bug == .forgetsRepeats {
+                    plan.rates.dropLink = 0.1
+                    plan.steps = 1_500
+                    // The plain authority uses no disk, so planned faults of the server would never end.
+                    plan.rates.serverDiskFault = 0
+                }
             })
         planted.partsWithoutBug = { .plain() }
         return bug == .forgetsRepeats ? planted.rare : planted
