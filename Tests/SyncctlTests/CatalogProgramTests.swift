@@ -195,71 +195,75 @@ import Testing
         }
     }
 
-    @Test(.ring(.check), .timeLimit(.minutes(5)))
-    func `a record that is restored before the record it refers to gets the reference later`() throws {
-        let file = try catalog("linked", fields: title, #"{"name": "next", "type": "reference", "target": "todo"}"#)
-        let token = programs.folder + "/token"
-        #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
-        let (_, url) = try programs.serve("--catalog", file)
+    /// Two devices, `a` and `b`, with todos that refer to one another, and their server.
+    private struct LinkedTodos {
+        let programs: Programs
+        let url: String
+        let token: String
+
         func device(_ name: String, _ arguments: String...) throws -> Programs.CommandResult {
             try programs.run(
                 "syncctl",
                 arguments + ["--store", "\(programs.folder)/\(name)", "--server", url, "--token-file", token])
         }
-        func id(_ response: Programs.CommandResult) throws -> String {
-            try #require(response.output.split(whereSeparator: \.isWhitespace).last.map(String.init))
+
+        /// Creates a todo on the device `a`, and returns its id.
+        func create(_ fields: String...) throws -> String {
+            let created = try programs.run(
+                "syncctl", ["record", "create", "todo"] + fields + ["--store", "\(programs.folder)/a"])
+            return try #require(created.output.split(whereSeparator: \.isWhitespace).last.map(String.init))
         }
-        for name in ["a", "b"] { #expect(try device(name, "init", "--catalog", file).status == 0) }
-        let first = try id(device("a", "record", "create", "todo", "title=first"))
-        let second = try id(device("a", "record", "create", "todo", "title=second", "next=\(first)"))
-        for name in ["a", "b"] { #expect(try device(name, "sync").status == 0) }
-        #expect(try device("b", "record", "delete", "todo", second, first).status == 0)
-        #expect(try device("b", "sync").status == 0)
-        #expect(try device("a", "record", "set", "todo", first, "title=mine").status == 0)
-        #expect(try device("a", "record", "set", "todo", second, "title=mine too").status == 0)
-        _ = try device("a", "sync")
+    }
+
+    private func linkedTodos() throws -> LinkedTodos {
+        let file = try catalog("linked", fields: title, #"{"name": "next", "type": "reference", "target": "todo"}"#)
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
+        let todos = LinkedTodos(programs: programs, url: try programs.serve("--catalog", file).url, token: token)
+        for name in ["a", "b"] { #expect(try todos.device(name, "init", "--catalog", file).status == 0) }
+        return todos
+    }
+
+    @Test(.ring(.check), .timeLimit(.minutes(5)))
+    func `a record that is restored before the record it refers to gets the reference later`() throws {
+        let todos = try linkedTodos()
+        let first = try todos.create("title=first")
+        let second = try todos.create("title=second", "next=\(first)")
+        for name in ["a", "b"] { #expect(try todos.device(name, "sync").status == 0) }
+        #expect(try todos.device("b", "record", "delete", "todo", second, first).status == 0)
+        #expect(try todos.device("b", "sync").status == 0)
+        #expect(try todos.device("a", "record", "set", "todo", first, "title=mine").status == 0)
+        #expect(try todos.device("a", "record", "set", "todo", second, "title=mine too").status == 0)
+        _ = try todos.device("a", "sync")
         for entry in ["2", "1"] {
-            let restored = try device("a", "journal", "restore", entry)
+            let restored = try todos.device("a", "journal", "restore", entry)
             #expect(restored.status == 0, "\(restored)")
         }
-        #expect(try device("a", "sync").status == 0)
-        #expect(try device("b", "sync").status == 0)
-        let records = try device("b", "record", "list", "todo", "--json").output.split(separator: "\n")
+        #expect(try todos.device("a", "sync").status == 0)
+        #expect(try todos.device("b", "sync").status == 0)
+        let records = try todos.device("b", "record", "list", "todo", "--json").output.split(separator: "\n")
         #expect(records.count == 2)
         #expect(records.contains { $0.contains("mine too") && !$0.contains(#""next":null"#) }, "\(records)")
     }
 
     @Test(.ring(.check), .timeLimit(.minutes(5)))
     func `a restore names the references that it leaves out, and a later one sets them`() throws {
-        let file = try catalog("linked", fields: title, #"{"name": "next", "type": "reference", "target": "todo"}"#)
-        let token = programs.folder + "/token"
-        #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
-        let (_, url) = try programs.serve("--catalog", file)
-        func device(_ name: String, _ arguments: String...) throws -> Programs.CommandResult {
-            try programs.run(
-                "syncctl",
-                arguments + ["--store", "\(programs.folder)/\(name)", "--server", url, "--token-file", token])
-        }
-        func create(_ title: String) throws -> String {
-            let created = try device("a", "record", "create", "todo", "title=\(title)")
-            return try #require(created.output.split(whereSeparator: \.isWhitespace).last.map(String.init))
-        }
-        for name in ["a", "b"] { #expect(try device(name, "init", "--catalog", file).status == 0) }
-        let here = try create("here")
-        for name in ["a", "b"] { #expect(try device(name, "sync").status == 0) }
-        let next = try create("next")
-        #expect(try device("a", "record", "set", "todo", here, "next=\(next)", "title=mine").status == 0)
+        let todos = try linkedTodos()
+        let here = try todos.create("title=here")
+        for name in ["a", "b"] { #expect(try todos.device(name, "sync").status == 0) }
+        let next = try todos.create("title=next")
+        #expect(try todos.device("a", "record", "set", "todo", here, "next=\(next)", "title=mine").status == 0)
         // This cancels the edit, too. Then another device deletes its record.
-        #expect(try device("a", "outbox", "cancel", "2").status == 0)
-        #expect(try device("b", "record", "delete", "todo", here).status == 0)
-        for name in ["b", "a"] { #expect(try device(name, "sync").status == 0) }
-        let first = try device("a", "journal", "restore", "2")
+        #expect(try todos.device("a", "outbox", "cancel", "2").status == 0)
+        #expect(try todos.device("b", "record", "delete", "todo", here).status == 0)
+        for name in ["b", "a"] { #expect(try todos.device(name, "sync").status == 0) }
+        let first = try todos.device("a", "journal", "restore", "2")
         #expect(first.status == 0)
         #expect(first.errors.contains("is here without its next, because todo \(next) is not here"), "\(first)")
-        #expect(try device("a", "record", "list", "todo", "--json").output.contains(#""next":null"#))
-        let second = try device("a", "journal", "restore", "1")
+        #expect(try todos.device("a", "record", "list", "todo", "--json").output.contains(#""next":null"#))
+        let second = try todos.device("a", "journal", "restore", "1")
         #expect(second.status == 0 && second.errors.isEmpty, "\(second)")
-        #expect(try device("a", "record", "list", "todo", "--json").output.contains(#""next":"\#(next)""#))
+        #expect(try todos.device("a", "record", "list", "todo", "--json").output.contains(#""next":"\#(next)""#))
     }
 
     @Test func `closed standard streams do not receive the database, and lost output is reported`() throws {

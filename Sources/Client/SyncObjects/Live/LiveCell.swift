@@ -197,28 +197,43 @@ final class LiveCell: Sendable {
 
     var stagedEdits: StagedEdits { read { StagedEdits(edits: $0.edits, seen: $0.seen, refusals: $0.refusals) } }
 
-    /// Replaces the values that were set and not written.
-    func restage(_ staged: StagedEdits) {
-        restage { _ in staged }
+    /// Gives the fields the edits of an earlier moment, except those whose edit is no longer that of `later`.
+    func restage(_ earlier: StagedEdits, replacing later: StagedEdits) {
+        change { [schema] state in
+            for name in schema.fields.map(\.name) {
+                guard state.edits[name] == later.edits[name],
+                    (state.refusals[name] == nil) == (later.refusals[name] == nil)
+                else { continue }
+                if let value = earlier.edits[name] {
+                    state.edits.set(name, to: value)
+                } else {
+                    state.edits.remove(name)
+                }
+                state.seen[name] = earlier.seen[name]
+                state.refusals[name] = earlier.refusals[name]
+            }
+        }
     }
 
     /// Drops the values that were set and not written. A draft gets its default values.
     func revert() {
-        restage { StagedEdits(edits: $0.presence == .draft ? $0.initial : Patch()) }
+        change { state in
+            state.refusals = [:]
+            state.seen = [:]
+            state.edits = state.presence == .draft ? state.initial : Patch()
+        }
     }
 
-    private func restage(_ edits: @Sendable (State) -> StagedEdits) {
+    /// Changes the edits of the cell that shows the record.
+    private func change(_ edits: @Sendable (inout State) -> Void) {
         let successor: LiveCell? = state.withLock { state in
             if let successor = state.successor { return successor }
-            let staged = edits(state)
-            state.refusals = staged.refusals
-            state.seen = staged.seen
-            state.edits = staged.edits
+            edits(&state)
             rebase(&state)
             state.revision += 1
             return nil
         }
-        successor?.restage(edits)
+        successor?.change(edits)
         announce()
     }
 

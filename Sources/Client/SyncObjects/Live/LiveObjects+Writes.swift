@@ -8,12 +8,11 @@ extension LiveObjects {
         try await writes.withLock { () async throws(ModelError) in
             switch cell.presence {
             case .draft: return try await write([cell])
+            case .gone where cell.creation == nil:
+                throw ModelError(.gone, "\(cell.label) was deleted: make a new object to create it")
             case .here, .gone:
                 // Created before, perhaps together with another object.
                 guard let creation = cell.creation else {
-                    if cell.presence == .gone {
-                        throw ModelError(.gone, "\(cell.label) was deleted: make a new object to create it")
-                    }
                     throw ModelError(.alreadyExists, "\(cell.label) exists already: save() writes its changes")
                 }
                 return Receipt(objects: self, cell: cell, written: creation)
@@ -52,6 +51,7 @@ extension LiveObjects {
             do {
                 try edit.stage(rejected)
                 try body(edit)
+                edit.finishStaging()
                 let (written, deleted) = try edit.transaction.steps()
                 return try await write(written, deleting: deleted, correcting: edit.correction(of: entry))
             } catch {

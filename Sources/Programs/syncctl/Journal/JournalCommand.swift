@@ -142,8 +142,24 @@ struct RestoreJournal: AsyncParsableCommand {
         in store: any LocalStore, _ client: ClientComposition
     ) throws {
         var queue = RestoreQueue(numbers)
-        var saved = false
         let known = Set(try store.droppedReferences())
+        // Some entries may be restored before one ends the command.
+        let result = Result { try restoreEach(&queue, leaving: obstacles, in: store, client) }
+        sayDropped(try store.droppedReferences().filter { !known.contains($0) })
+        try result.get()
+        guard let first = queue.failures.first else { return }
+        guard numbers.count > 1 else { throw first.error }
+        for failure in queue.failures.dropFirst() {
+            options.terminal.note("entry \(failure.entry) was not restored: \(failure.error.message)")
+        }
+        throw StoreError(first.error.code, "entry \(first.entry) was not restored: \(first.error.message)")
+    }
+
+    private func restoreEach(
+        _ queue: inout RestoreQueue, leaving obstacles: [Int64: [LostChange: LostEntries.Obstacle]],
+        in store: any LocalStore, _ client: ClientComposition
+    ) throws {
+        var saved = false
         while let number = queue.next() {
             do {
                 let before = try store.journal(state: nil, limit: 1).first?.number ?? 0
@@ -157,13 +173,6 @@ struct RestoreJournal: AsyncParsableCommand {
                 try queue.refused(error)
             }
         }
-        sayDropped(try store.droppedReferences().filter { !known.contains($0) })
-        guard let first = queue.failures.first else { return }
-        guard numbers.count > 1 else { throw first.error }
-        for failure in queue.failures.dropFirst() {
-            options.terminal.note("entry \(failure.entry) was not restored: \(failure.error.message)")
-        }
-        throw StoreError(first.error.code, "entry \(first.entry) was not restored: \(first.error.message)")
     }
 
     /// Reports the references that the restored records lack.
