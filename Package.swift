@@ -326,7 +326,7 @@ let package = Package(
         .testTarget(name: "ArchitectureTests"),
         .testTarget(
             name: "SQLiteDatabaseTests", dependencies: ["TestRings", "SQLiteDatabase", "CSQLite", "SyncConcurrency"]),
-        .testTarget(name: "TomboloModelingTests", dependencies: ["TomboloModeling", "SyncModel"]),
+        .testTarget(name: "TomboloModelingTests", dependencies: ["TestRings", "TomboloModeling", "SyncModel"]),
         // The smallest client, to see what a client links.
         .executableTarget(name: "SmallClient", dependencies: ["Tombolo"], path: "Tests/SmallClient"),
         // Names that products must not export.
@@ -411,7 +411,7 @@ let package = Package(
             dependencies: ["TestRings", "SyncReachabilityLinux", "SyncCore", "SyncTestKit"]),
         .testTarget(
             name: "RecordImportTests",
-            dependencies: ["RecordImport", "SyncModel", "SyncCore", "SyncStoreSQLite", "SyncSimulation"]),
+            dependencies: ["TestRings", "RecordImport", "SyncModel", "SyncCore", "SyncStoreSQLite", "SyncSimulation"]),
         .testTarget(
             name: "SyncBootstrapTests",
             dependencies: [

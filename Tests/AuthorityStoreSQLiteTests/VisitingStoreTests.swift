@@ -4,6 +4,7 @@ import SQLiteDatabase
 import SyncAuthority
 import SyncModel
 import SyncTestKit
+import TestRings
 import Testing
 
 @testable import AuthorityStoreSQLite
@@ -139,7 +140,7 @@ import Testing
         #expect(automatic == [0, 0])
     }
 
-    @Test func `the WAL of a server stays short while visitors commit`() throws {
+    @Test(.ring(.test)) func `the WAL of a server stays short while visitors commit`() throws {
         let server = try folder.open()
         defer { try? server.close() }
         let authority = Authority(store: server, catalog: SQLiteAuthorityStoreTests.catalog)

@@ -16,7 +16,7 @@ import Testing
         #expect(Self.names.count >= 29)
     }
 
-    @Test(arguments: names)
+    @Test(.ring(.test), arguments: names)
     func `a decoder has its required properties for valid and for randomly changed inputs`(name: String) throws {
         let decoder = try Self.decoder(name)
         let seeds = try decoder.seeds()

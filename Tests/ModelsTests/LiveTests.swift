@@ -4,6 +4,7 @@ import SyncConcurrency
 import SyncModel
 import SyncObjects
 import SyncTestKit
+import TestRings
 import Testing
 import TomboloModeling
 
@@ -140,7 +141,7 @@ import TomboloModeling
     }
 
     /// If the time grew with the square of the length, this would take many minutes.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.ring(.test), .timeLimit(.minutes(2)))
     func `the time to build a long chain of drafts grows with its length`() async throws {
         let models = try ModelCatalog([Todo.self, Person.self])
         let folder = try ScratchFolder()

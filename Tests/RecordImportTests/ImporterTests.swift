@@ -2,6 +2,7 @@ import Foundation
 import SyncCore
 import SyncModel
 import SyncStoreSQLite
+import TestRings
 import Testing
 
 @testable import RecordImport
@@ -255,7 +256,7 @@ private final class Testbed {
         #expect(summary.created == 3)
     }
 
-    @Test func `a large import is split into bounded transactions, and its references are kept`() throws {
+    @Test(.ring(.test)) func `a large import is split into bounded transactions, and its references are kept`() throws {
         let testbed = try Testbed()
         // All avatars come before all users, although each avatar requires its user.
         let count = 700

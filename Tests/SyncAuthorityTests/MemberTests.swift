@@ -1,6 +1,7 @@
 import SyncAuthority
 import SyncModel
 import SyncTestKit
+import TestRings
 import Testing
 
 /// Tests the rights of a server whose members decide about their spaces.
@@ -241,7 +242,7 @@ import Testing
         #expect(try access(of: "rob", to: .default) == .none)
     }
 
-    @Test func `the members of a space and of all spaces are bounded`() throws {
+    @Test(.ring(.test)) func `the members of a space and of all spaces are bounded`() throws {
         try store.write { transaction in
             for number in 0..<AuthorityLimits.membersPerSpace {
                 try transaction.set(.reader, of: Principal(name: "a\(number)"), in: "large")

@@ -104,7 +104,7 @@ import Testing
         #expect(groups.flatMap(\.records).map(\.id) == (100..<120).map { id($0) })
     }
 
-    @Test(arguments: TestRing.sample(0..<8, 0..<100) as Range<UInt64>)
+    @Test(.ring(.test), arguments: TestRing.sample(0..<8, 0..<100) as Range<UInt64>)
     func `pages are those of an authority that keeps none`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, stream: "pages")
         let world = try world()

@@ -3,6 +3,7 @@ import SyncConcurrency
 import SyncModel
 import SyncTestKit
 import SyncWire
+import TestRings
 import Testing
 
 @Suite struct PushTests {
@@ -100,7 +101,9 @@ import Testing
     }
 
     /// The values of a record remain when the limits of its fields change.
-    @Test func `a record that has values beyond the present limits does not become too long for a page`() throws {
+    @Test(.ring(.test)) func `a record that has values beyond the present limits does not become too long for a page`()
+        throws
+    {
         let store = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
         var device = Device(1)
         func push(_ changes: [FieldName: FieldValue], serving lengths: [Int]) throws -> Outcome? {

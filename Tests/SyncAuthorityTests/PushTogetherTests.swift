@@ -7,7 +7,7 @@ import TestRings
 import Testing
 
 @Suite struct PushTogetherTests {
-    @Test(arguments: TestRing.sample(0..<16, 0..<200) as Range<UInt64>)
+    @Test(.ring(.test), arguments: TestRing.sample(0..<16, 0..<200) as Range<UInt64>)
     func `pushes that are made durable together have the results of the same pushes one after the other`(
         seed: UInt64
     ) throws {

@@ -9,7 +9,7 @@ import Testing
 /// Compares the authority with a naive server under random transactions from several clients, store failures, and late
 /// repeats.
 @Suite struct RandomAuthorityTests {
-    @Test(arguments: TestRing.sample(0..<8, 0..<40) as Range<UInt64>)
+    @Test(.ring(.test), arguments: TestRing.sample(0..<8, 0..<40) as Range<UInt64>)
     func `the server holds the same data as a naive server for any transactions`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, stream: "authority")
         var policy = AuthorityPolicy()
@@ -79,7 +79,7 @@ import Testing
 
     /// With few values in one record, devices often set a value again that they have not seen, create the record again,
     /// and change it with an older clock.
-    @Test(arguments: TestRing.sample(0..<64, 0..<1_000) as Range<UInt64>)
+    @Test(.ring(.test), arguments: TestRing.sample(0..<64, 0..<1_000) as Range<UInt64>)
     func `changes of one record give the same values and conflicts as in a naive server`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, stream: "one record")
         let world = AuthorityWorld()

@@ -34,7 +34,7 @@ import Testing
         var pull: SyncStatus.Activity { harness.session.status(now: harness.now).spaces[0].pull }
     }
 
-    @Test(arguments: TestRing.sample([false], [false, true]))
+    @Test(.ring(.test), arguments: TestRing.sample([false], [false, true]))
     func `an endless run of nearly empty pages is a contradiction, and is retried rarely`(
         notices: Bool
     ) {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `ten thousand pages that each change records are accepted`() {
+    @Test(.ring(.test)) func `ten thousand pages that each change records are accepted`() {
         var server = EndlessServer(changed: 2)
         server.harness.send(.host(.syncRequested))
         server.answer()

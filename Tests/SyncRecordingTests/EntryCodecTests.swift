@@ -8,7 +8,7 @@ import Testing
 
 /// Tests the lines of a recording: entries are read back unchanged, and errors are located.
 @Suite struct EntryCodecTests {
-    @Test(arguments: 0..<20)
+    @Test(.ring(.test), arguments: 0..<20)
     func `every entry is read back unchanged from its line`(seed: Int) throws {
         var session = RandomSession(seed: UInt64(seed))
         let redaction = Redaction(salt: session.salt)

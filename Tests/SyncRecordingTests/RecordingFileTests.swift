@@ -59,7 +59,7 @@ import Testing
         #expect(problem(bytes([header, turnFirst]))?.description.contains("as the first entry") == true)
     }
 
-    @Test func `a change anywhere in an exported file is detected`() throws {
+    @Test(.ring(.test)) func `a change anywhere in an exported file is detected`() throws {
         let good = lines(RecordingFile.bytes(Self.recording()))
         for index in 0..<(good.count - 1) {
             var lines = good

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests redaction, and that the session behaves the same without the removed data.
 @Suite struct RedactionTests {
-    @Test(arguments: TestRing.sample(0..<6, 0..<40))
+    @Test(.ring(.test), arguments: TestRing.sample(0..<6, 0..<40))
     func `the session's actions for a redacted event are the redacted actions for the event`(seed: Int) {
         var session = RandomSession(seed: UInt64(seed))
         let redaction = Redaction(salt: session.salt)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<10)
+    @Test(.ring(.test), arguments: 0..<10)
     func `no line of a recording contains a secret`(seed: Int) {
         var session = RandomSession(seed: UInt64(seed))
         let ring = MemoryRing()

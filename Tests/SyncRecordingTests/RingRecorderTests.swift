@@ -16,7 +16,7 @@ import Testing
         return reader.entries.compactMap { replay.follow($0).difference }
     }
 
-    @Test(arguments: 0..<8)
+    @Test(.ring(.test), arguments: 0..<8)
     func `a replay from any start in the ring has the same actions`(seed: Int) throws {
         var session = RandomSession(seed: UInt64(seed))
         let ring = MemoryRing()

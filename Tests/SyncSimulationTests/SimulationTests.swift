@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.ring(.unit), .onWorldThreads)
 struct SimulationTests {
-    @Test(arguments: SchedulingPolicy.allCases)
+    @Test(.ring(.test), arguments: SchedulingPolicy.allCases)
     func `the same seed gives the same trace`(policy: SchedulingPolicy) throws {
         for seed in 0..<20 as Range<UInt64> {
             let first = try SampleProgram.traceHash(seed: seed, policy: policy)
@@ -157,7 +157,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a livelock is reported with the task that causes it`() throws {
+    @Test(.ring(.test)) func `a livelock is reported with the task that causes it`() throws {
         let simulation = Simulation(seed: 9)
         simulation.start("spinner") { while !Task.isCancelled { await Task.yield() } }
         let failure = #expect(throws: SimulationError.self) { try simulation.settle() }

@@ -80,7 +80,7 @@ import TomboloModeling
         let asked: [[MockEntry]]
     }
 
-    @Test func `runs of one seed are identical`() throws {
+    @Test(.ring(.test)) func `runs of one seed are identical`() throws {
         func course(seed: UInt64) throws -> Course {
             let testbed = try testbed(seed: seed)
             let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))

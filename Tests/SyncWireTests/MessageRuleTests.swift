@@ -1,5 +1,6 @@
 import SyncModel
 import SyncWire
+import TestRings
 import Testing
 
 /// Rules for messages that go beyond their syntax.
@@ -104,7 +105,7 @@ import Testing
         #expect(error?.message.contains("transactions[1]") == true, "\(error?.message ?? "")")
     }
 
-    @Test func `a request with any byte changed is refused or has the same transactions`() throws {
+    @Test(.ring(.test)) func `a request with any byte changed is refused or has the same transactions`() throws {
         let whole = GoldenTests.withoutSpace(try GoldenTests.example("push-request"))
         let meant = try PushCodec.decodeRequest(whole)
         for position in whole.indices {

@@ -1,5 +1,6 @@
 import Foundation
 import SyncModel
+import TestRings
 import Testing
 import TomboloModeling
 
@@ -125,7 +126,7 @@ import TomboloModeling
         #expect(many.problem(in: shape.schema)?.contains("at most 400") == true)
     }
 
-    @Test func `conditions beyond a limit are an error that names it, however deep they are`() {
+    @Test(.ring(.test)) func `conditions beyond a limit are an error that names it, however deep they are`() {
         let stars = shape.fields.stars
         func nested(_ count: Int) -> ModelCondition<Todo> {
             (1..<count).reduce(stars == 0) { nested, number in

@@ -53,7 +53,7 @@ import Tombolo
         await second.close()
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.ring(.test), .timeLimit(.minutes(10)))
     func `an older build ends its sync when a newer one has changed the database, which then syncs`() async throws {
         let home = try Home()
         let server = try TestServer(models: [Todo.self, Person.self])

@@ -118,7 +118,7 @@ struct FoundBySeedsTests {
         _ = try apply(snapshot([], at: 1, of: new), to: store)
     }
 
-    @Test(arguments: 0..<16 as Range<UInt64>)
+    @Test(.ring(.test), arguments: 0..<16 as Range<UInt64>)
     func `data that a server serves after a crash during a commit survives the next power loss`(
         seed: UInt64
     ) throws {
