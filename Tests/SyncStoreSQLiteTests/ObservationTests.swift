@@ -2,6 +2,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncStoreSQLite
+import TestRings
 import Testing
 
 @Suite struct ObservationTests {
@@ -72,6 +73,18 @@ import Testing
     }
 
     @Test func `observations include the writes of other programs`() async throws {
+        try await observeAnotherProgram { try ExternalChangeWatcher(watching: $0) }
+    }
+
+    @Test(.ring(.test)) func `observations include the writes of other programs if the kernel refuses to watch`()
+        async throws
+    {
+        try await observeAnotherProgram {
+            try ExternalChangeWatcher(watching: $0, inotify: nil, pollInterval: .seconds(3_600))
+        }
+    }
+
+    private func observeAnotherProgram(_ watch: (SQLiteStore) throws -> ExternalChangeWatcher) async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         let other = try scratch.open()
@@ -79,7 +92,7 @@ import Testing
             store.close()
             other.close()
         }
-        let watcher = try ExternalChangeWatcher(watching: store)
+        let watcher = try watch(store)
         defer { watcher.stop() }
         var seen = store.observe("users", .id(Samples.id(7))).makeAsyncIterator()
         #expect(try await seen.next() == .some(nil))

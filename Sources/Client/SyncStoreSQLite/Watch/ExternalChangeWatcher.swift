@@ -9,9 +9,13 @@ import SyncModel
 ///
 /// The kernel reports writes to the WAL, and SQLite tells whether another connection has committed. SQLite does not tell
 /// which records a commit has changed, so each notification of a commit covers everything. A request is a new time of the
-/// lease's file. A slow poll covers file systems that report nothing. The notifications are published on the watcher's
-/// own queue.
+/// lease's file. A slow poll covers file systems that report nothing. If the kernel refuses to report, because all
+/// inotify instances or watches of the user are taken, a quick poll does the work alone. The notifications are published
+/// on the watcher's own queue.
 public final class ExternalChangeWatcher: Sendable {
+    /// The interval of the poll while the kernel reports nothing. One check reads a page of memory and one file time.
+    private static let quickPoll = Duration.seconds(1)
+
     private let sources: Guarded<Sources>
 
     private struct Sources {
@@ -22,41 +26,55 @@ public final class ExternalChangeWatcher: Sendable {
     /// Starts watching. The watcher keeps the store alive until it is stopped.
     ///
     /// - Parameter pollInterval: the interval of the poll. Long, because the poll is only a fallback.
-    public init(watching store: SQLiteStore, pollInterval: Duration = .seconds(30)) throws(StoreError) {
-        let folder = store.files.folder
-        let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-        guard descriptor >= 0 else { throw StoreError(DatabaseError.file("watch", folder)) }
-        // This watches the folder because the WAL is deleted when the last process closes it, and is created again
-        // under the same name.
-        guard inotify_add_watch(descriptor, folder, UInt32(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_MOVED_TO)) >= 0 else {
-            let code = errno
-            close(descriptor)
-            throw StoreError(DatabaseError.file("watch", folder, code))
-        }
+    public convenience init(watching store: SQLiteStore, pollInterval: Duration = .seconds(30)) throws(StoreError) {
+        try self.init(watching: store, inotify: Self.inotify(of: store.files.folder), pollInterval: pollInterval)
+    }
+
+    /// - Parameter descriptor: an inotify instance that reports the changes in the store's folder, which this watcher
+    ///   closes; nil if the kernel gives none.
+    package init(watching store: SQLiteStore, inotify descriptor: Int32?, pollInterval: Duration) throws(StoreError) {
         let check: ChangeCheck
         do {
             check = try ChangeCheck(store: store)
         } catch {
-            close(descriptor)
+            if let descriptor { close(descriptor) }
             throw error
         }
 
         let queue = DispatchQueue(label: "tombolo.store.watch")
         let names = [store.files.walName, store.files.syncLockName]
-        let events = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        events.setEventHandler { @Sendable in
-            if Self.drain(descriptor, tellsOf: names) { check.again() }
+        let events = descriptor.map { descriptor in
+            let events = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+            events.setEventHandler { @Sendable in
+                if Self.drain(descriptor, tellsOf: names) { check.again() }
+            }
+            events.setCancelHandler { @Sendable in close(descriptor) }
+            return events
         }
-        events.setCancelHandler { @Sendable in close(descriptor) }
         let poll = DispatchSource.makeTimerSource(queue: queue)
+        let pollInterval = events == nil ? min(pollInterval, Self.quickPoll) : pollInterval
         let interval = DispatchTimeInterval.milliseconds(Int(clamping: pollInterval.wholeMilliseconds))
         poll.schedule(
             deadline: .now() + interval, repeating: interval,
             leeway: .milliseconds(Int(clamping: (pollInterval / 4).wholeMilliseconds)))
         poll.setEventHandler { @Sendable in check.again() }
-        events.resume()
+        events?.resume()
         poll.resume()
         sources = Guarded(Sources(events: events, poll: poll))
+    }
+
+    /// Returns a new inotify instance that reports the changes in a folder, or nil if the kernel gives none.
+    ///
+    /// It watches the folder because the WAL is deleted when the last process closes it, and is created again under the
+    /// same name.
+    private static func inotify(of folder: String) -> Int32? {
+        let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+        guard descriptor >= 0 else { return nil }
+        guard inotify_add_watch(descriptor, folder, UInt32(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_MOVED_TO)) >= 0 else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
     }
 
     /// Stops watching. A check that is in progress may still publish a notification.
