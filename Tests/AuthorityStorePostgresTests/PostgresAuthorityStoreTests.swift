@@ -134,6 +134,20 @@ import Testing
             histories: CountedHistories())
     }
 
+    @Test func `a session that may not write is replaced, because a new one may`() throws {
+        // A database of its own, because the setting applies to all sessions of a database.
+        try run("CREATE DATABASE made_read_only")
+        defer { try? run("DROP DATABASE made_read_only WITH (FORCE)") }
+        let store = try open(try configuration { $0.connection += " dbname=made_read_only" })
+        defer { store.close() }
+        try run("ALTER DATABASE made_read_only SET default_transaction_read_only = on")
+        try run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'made_read_only'")
+        let failure = #expect(throws: AuthorityStoreError.self) { try store.write(Self.take) }
+        #expect(failure?.code == .readOnly)
+        try run("ALTER DATABASE made_read_only RESET default_transaction_read_only")
+        #expect(try store.write(Self.take) == Version(1))
+    }
+
     @Test func `a write that fails leaves nothing, and the next one takes the same version`() throws {
         let store = try open(try configuration())
         defer { store.close() }

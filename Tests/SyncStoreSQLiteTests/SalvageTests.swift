@@ -235,6 +235,30 @@ import Testing
         store.close()
     }
 
+    @Test(arguments: [0, 3, 40, 300]) func `the writes behind a damaged frame of the WAL are kept`(frame: Int) throws {
+        let source = try Scratch()
+        let store = try source.open { $0.connections = .single }
+        try Self.fill(store)
+        let written = try store.outbox(after: nil, limit: 1_000)
+        let file = Array(try Data(contentsOf: URL(filePath: source.file)))
+        var wal = Array(try Data(contentsOf: URL(filePath: source.file + "-wal")))
+        store.close()
+        wal[32 + frame * 4_120 + 24 + 2_000] ^= 1
+        let scratch = try Scratch()
+        try Data(file).write(to: URL(filePath: scratch.file))
+        try Data(wal).write(to: URL(filePath: scratch.file + "-wal"))
+        // SQLite would open it without an error, drop the writes, and delete the WAL.
+        for _ in 0..<2 {
+            let failure = #expect(throws: StoreError.self) { try scratch.open() }
+            #expect(failure?.code == .corrupt && failure?.message.contains("-wal is damaged") == true)
+        }
+        let (report, saved) = try Self.salvage(file, wal: wal, in: scratch)
+        #expect(report.outbox == SalvageReport.Count(saved: written.count, lost: 0))
+        let kept = try saved.outbox(after: nil, limit: 1_000)
+        #expect(kept.map(\.transaction.mutations) == written.map(\.transaction.mutations))
+        try saved.verify()
+    }
+
     @Test func `a salvage that was killed before its last step can be repeated without loss`() throws {
         let source = try Scratch()
         let store = try source.open { $0.connections = .single }

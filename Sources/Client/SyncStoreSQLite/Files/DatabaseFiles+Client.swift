@@ -1,6 +1,7 @@
 import Glibc
 import SQLiteDatabase
 import SyncCore
+import SyncModel
 
 // The files that a client keeps beside its database.
 extension DatabaseFiles {
@@ -81,6 +82,21 @@ extension DatabaseFiles {
     /// Removes the marker file. Must be called after the tables of the database have been created.
     func created() {
         unlink(creationMark)
+    }
+
+    /// Throws `corrupt` if the WAL is damaged before its end.
+    ///
+    /// Must be called before SQLite opens the database, because SQLite would drop all commits behind the damage without
+    /// an error.
+    ///
+    /// - Parameter durability: the failures that a commit survives.
+    func checkWAL(_ durability: Durability) throws {
+        let commits = try WALFile.commitsBehindDamage(at: wal, flushesCommits: durability == .full)
+        guard commits > 0 else { return }
+        throw StoreError(
+            .corrupt,
+            "\(wal) is damaged in the middle, and SQLite would drop the \(commits) \(commits == 1 ? "write" : "writes") behind the damage"
+        )
     }
 
     /// Throws if the file is not, and cannot become, a database.

@@ -66,9 +66,13 @@ struct KeptFiles {
     }
 
     /// Copies the database and its WAL, for SQLite to work on.
-    func copy(to path: String) throws {
+    ///
+    /// - Returns: whether the WAL is damaged. SQLite reads all of its commits in the copy, and damaged pages, too.
+    func copy(to path: String) throws -> Bool {
         try Self.copy(database.path, to: path)
-        if DatabaseFiles(path: wal).identity() != nil { try Self.copy(wal, to: path + "-wal") }
+        guard DatabaseFiles(path: wal).identity() != nil else { return false }
+        try Self.copy(wal, to: path + "-wal")
+        return try WALFile.acceptDamage(inCopy: path + "-wal")
     }
 
     private static func copy(_ source: String, to target: String) throws {

@@ -16,7 +16,7 @@ struct Salvage {
     /// The tables of records that the damaged database has, with the order of their columns there. None, if it has lost
     /// its schema, and may have other tables than a new database with the same models.
     let shownTables: [RecordTable]
-    /// Tables whose upper pages or schema were rebuilt, so that rows may be missing without SQLite noticing.
+    /// Tables whose upper pages, schema, or WAL were rebuilt, so that rows may be missing without SQLite noticing.
     private let repaired: Set<String>
     /// Whether a write of a collection that the models lack ends the salvage.
     private let refusesOtherModels: Bool
@@ -109,13 +109,13 @@ struct Salvage {
         _ kept: KeptFiles, as copy: DatabaseFiles, schemaOf new: DatabaseFiles, _ connection: Connection
     ) throws -> (DamagedDatabase, repaired: Set<String>, hasKnownTables: Bool) {
         var hasKnownTables = true
-        try kept.copy(to: copy.path)
-        var repaired: Set<String> = []
+        // Pages of the WAL may be missing, and then the rows in them, too.
+        var repaired: Set<String> = try kept.copy(to: copy.path) ? Set(trees.map(\.table)) : []
         if !isReadable(copy) { try? DamagedDatabase(copy.path).repairSchema() }
         if !isReadable(copy) {
             repaired.formUnion(trees.map(\.table))
             copy.remove()
-            try kept.copy(to: copy.path)
+            _ = try kept.copy(to: copy.path)
             try SchemaPages(of: try new.bytes()).write(to: copy.path)
             hasKnownTables = try DamagedDatabase(copy.path).hasTables(like: connection)
         }

@@ -92,7 +92,11 @@ extension SQLiteStore {
     /// Opens a connection that leaves the WAL in place when it closes, because the WAL may hold commits that are not
     /// durable yet.
     static func connectionForReading(_ configuration: StoreConfiguration) throws -> Connection {
-        if configuration.vfs == nil { try DatabaseFiles(path: configuration.file).checkCompanions() }
+        if configuration.vfs == nil {
+            let files = DatabaseFiles(path: configuration.file)
+            try files.checkCompanions()
+            try files.checkWAL(configuration.durability)
+        }
         let connection = try Connection(
             opening: DatabaseURI.make(configuration.file, vfs: configuration.vfs),
             busyTimeout: configuration.limits.busyTimeout)

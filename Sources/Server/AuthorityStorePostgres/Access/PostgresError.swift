@@ -46,6 +46,9 @@ struct PostgresError: DatabaseFailure, CustomStringConvertible {
         AuthorityStoreError(code, "could not \(action): \(message)")
     }
 
+    /// Whether the session may not write.
+    var isReadOnly: Bool { code == .readOnly }
+
     /// Whether the database was too busy for the statement.
     var isBusy: Bool { code == .busy }
 

@@ -35,7 +35,8 @@ final class PostgresPool: Sendable {
         free.wait()
         defer { free.signal() }
         let connection = try begun(begin)
-        defer { put(connection) }
+        var isUseful = true
+        defer { if isUseful { put(connection) } }
         do {
             let result = try body(PostgresSession(connection))
             let tag: String
@@ -48,6 +49,11 @@ final class PostgresPool: Sendable {
             guard tag == "COMMIT" else { throw PostgresError(.inputOutput, "the transaction was rolled back") }
             return result
         } catch {
+            // A session keeps the access with which it began, for example that of a database on a full disk, or of a host
+            // that was a standby. A new session may have another.
+            if (error as? AuthorityStoreError)?.code == .readOnly || (error as? PostgresError)?.isReadOnly == true {
+                isUseful = false
+            }
             // The first error is the one to report.
             if !connection.isLost { _ = try? connection.run("ROLLBACK") }
             throw error
