@@ -283,7 +283,8 @@ let package = Package(
             dependencies: [
                 "SyncProgram", "LoopbackPage", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority",
                 "SyncRuntimeLive",
-                "SyncServerRules", "SyncServerHTTP", "AuthorityStoreSQLite", "AuthorityStorePostgres",
+                "SyncServerRules", "SyncServerHTTP", "AuthorityStoreSQL", "AuthorityStoreSQLite",
+                "AuthorityStorePostgres",
                 "TomboloModeling",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -356,7 +357,8 @@ let package = Package(
         .testTarget(
             name: "AuthorityStorePostgresTests",
             dependencies: [
-                "TestRings", "AuthorityStorePostgres", "SyncAuthority", "SyncConcurrency", "SyncModel", "SyncTestKit",
+                "TestRings", "AuthorityStorePostgres", "AuthorityStoreSQL", "AuthorityStoreSQLite", "SQLiteDatabase",
+                "SyncAuthority", "SyncConcurrency", "SyncModel", "SyncTestKit",
             ]),
         .testTarget(name: "SyncCoreTests", dependencies: ["TestRings", "SyncCore", "SyncModel"]),
         .testTarget(

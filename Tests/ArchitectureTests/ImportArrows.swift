@@ -75,7 +75,7 @@ enum ImportArrows {
         ],
         "TomboloServer": [
             "SyncProgram", "LoopbackPage", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority",
-            "AuthorityStoreSQLite",
+            "AuthorityStoreSQL", "AuthorityStoreSQLite",
             "AuthorityStorePostgres", "SyncServerRules", "SyncServerHTTP", "SyncRuntimeLive", "TomboloModeling",
             "ArgumentParser", "ServiceLifecycle", "UnixSignals", "CoreMetrics", "Logging", "Foundation",
         ],

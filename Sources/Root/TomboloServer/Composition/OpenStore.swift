@@ -80,7 +80,7 @@ extension ConfigurationError {
 
 extension AuthorityStoreError.Code {
     /// Whether the cause may end by itself: another process ends, a database starts, a disk gets room.
-    fileprivate var mayPass: Bool {
+    var mayPass: Bool {
         switch self {
         case .inUse, .busy, .diskFull, .readOnly, .inputOutput, .unreachable: true
         case .notADatabase, .newerSchema, .otherSchema, .corrupt, .unsafePermissions, .missingFile, .noDatabase,

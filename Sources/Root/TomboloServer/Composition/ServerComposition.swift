@@ -189,6 +189,18 @@ public final class ServerComposition {
         }
     }
 
+    /// Moves the database to another one, and takes the former one out of use.
+    ///
+    /// - Parameter progress: called with the number of copied rows from time to time.
+    /// - Throws: `ConfigurationError`; see `DatabaseMove`.
+    func move(
+        to target: DatabaseMove.Target, progress: @escaping @Sendable (_ rows: Int) -> Void
+    ) throws -> DatabaseMove.Report {
+        let histories = LiveHistories(runtime: runtime, logger: logger)
+        return try DatabaseMove(settings: settings, target: target, newHistory: histories.nextHistory())
+            .run(progress: progress)
+    }
+
     /// Serves and keeps the change feeds within their bound until SIGTERM or SIGINT, and then finishes open requests,
     /// up to the deadline.
     ///

@@ -66,7 +66,7 @@ enum OverviewText {
         }
     }
 
-    private static func counted(_ count: Int, _ noun: String) -> String {
+    static func counted(_ count: Int, _ noun: String) -> String {
         switch count {
         case 0: "no \(noun)s"
         case 1: "1 \(noun)"

@@ -133,7 +133,8 @@ struct ServerRoot: AsyncParsableCommand {
         version: ProgramVersion.text,
         subcommands: [
             ServeCommand.self, StatusCommand.self, InspectCommand.self, ClientsCommand.self, ConflictsCommand.self,
-            BackupCommand.self, TokenCommand.self, SpaceCommand.self, CatalogCommand.self, EpochCommand.self,
+            BackupCommand.self, MoveCommand.self, TokenCommand.self, SpaceCommand.self, CatalogCommand.self,
+            EpochCommand.self,
             ServerConfigCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)

@@ -3,7 +3,7 @@ import SyncAuthority
 
 /// A connection to PostgreSQL with an open transaction.
 struct PostgresSession: SQLSession {
-    private let connection: PostgresConnection
+    let connection: PostgresConnection
 
     static let recordsOfAccounts: StaticString =
         """

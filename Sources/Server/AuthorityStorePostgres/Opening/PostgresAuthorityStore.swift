@@ -1,4 +1,4 @@
-import AuthorityStoreSQL
+package import AuthorityStoreSQL
 public import SyncAuthority
 
 /// The authority's store on PostgreSQL, which several servers may share.
@@ -56,5 +56,14 @@ public final class PostgresAuthorityStore: AuthorityStore {
         try AuthorityStoreError.converting("write") {
             try writer.transaction(begin) { session in try body(SQLTransaction(session)) }
         }
+    }
+}
+
+extension PostgresAuthorityStore: TransferableStore {
+    /// Returns the name of a schema after its move to another database.
+    package static func retiredSchema(of schema: String) -> String { schema + "_moved" }
+
+    package func transfer<Result: Sendable>(_ body: (any TransferSession) throws -> Result) throws -> Result {
+        try AuthorityStoreError.converting("copy the database") { try writer.transaction(begin) { try body($0) } }
     }
 }

@@ -16,23 +16,30 @@ struct SQLiteSession: SQLSession {
     static func read<Result>(
         on connection: SharedConnection, _ body: (SQLTransaction<SQLiteSession>) throws -> Result
     ) throws -> Result {
-        try run("BEGIN DEFERRED TRANSACTION", on: connection, body)
+        try run("BEGIN DEFERRED TRANSACTION", on: connection) { try body(SQLTransaction($0)) }
     }
 
     /// Calls `body` in a transaction that holds the write lock.
     static func write<Result>(
         on connection: SharedConnection, _ body: (SQLTransaction<SQLiteSession>) throws -> Result
     ) throws -> Result {
+        try writeDirectly(on: connection) { try body(SQLTransaction($0)) }
+    }
+
+    /// Calls `body` with the session of a transaction that holds the write lock.
+    static func writeDirectly<Result>(
+        on connection: SharedConnection, _ body: (SQLiteSession) throws -> Result
+    ) throws -> Result {
         try run("BEGIN IMMEDIATE TRANSACTION", on: connection, body)
     }
 
     private static func run<Result>(
-        _ begin: StaticString, on connection: SharedConnection, _ body: (SQLTransaction<SQLiteSession>) throws -> Result
+        _ begin: StaticString, on connection: SharedConnection, _ body: (SQLiteSession) throws -> Result
     ) throws -> Result {
         try connection.inTurn {
             try connection.use { try $0.statement(begin).run() }
             do {
-                let result = try body(SQLTransaction(SQLiteSession(connection: connection)))
+                let result = try body(SQLiteSession(connection: connection))
                 try connection.use { try $0.statement("COMMIT TRANSACTION").run() }
                 return result
             } catch {

@@ -1,0 +1,136 @@
+import AuthorityStorePostgres
+import AuthorityStoreSQL
+import AuthorityStoreSQLite
+import Foundation
+import SyncAuthority
+import SyncConcurrency
+import SyncProgram
+import SyncServerHTTP
+
+/// The move of a server's database to another one, with all of its history, so that devices notice nothing.
+struct DatabaseMove {
+    /// The database that receives the data.
+    enum Target: Hashable {
+        case postgres(connection: String, schema: String)
+        case folder(String)
+    }
+
+    let settings: ServerSettings
+    let target: Target
+    /// The history of the new database until it receives the copy.
+    let newHistory: HistoryIdentity
+
+    /// Copies the database, and takes the former one out of use: its file or its schema gets another name.
+    ///
+    /// - Throws: `ConfigurationError` if a server uses the file, if the target has other data, or if one of the databases
+    ///   fails. The former database is then in use as before, unless the message says that it is copied.
+    func run(progress: @escaping @Sendable (_ rows: Int) -> Void) throws -> Report {
+        try checkTarget()
+        let source = try OpenStore(settings, newHistory: newHistory, .existing)
+        let transfer: StoreTransfer
+        do {
+            defer { source.close() }
+            let copy = try openTarget()
+            defer { copy.close() }
+            transfer = try Self.transfer(from: source.store, to: copy.store, progress)
+        } catch let error as AuthorityStoreError {
+            throw ConfigurationError("move: \(error)", mayPass: error.code.mayPass)
+        }
+        if settings.postgres == nil { try retire() }
+        return Report(
+            rows: Dictionary(transfer.rows.map { ($0.table, $0.count) }) { first, _ in first },
+            wasComplete: transfer.wasComplete, former: formerName, target: target)
+    }
+
+    /// Throws if the target is the database itself, or if the former database could not get its new name.
+    private func checkTarget() throws(ConfigurationError) {
+        let isSame =
+            switch target {
+            case .postgres(let connection, let schema):
+                settings.postgres == connection && settings.postgresSchema == schema
+            case .folder(let folder):
+                settings.postgres == nil
+                    && URL(filePath: folder).resolvingSymlinksInPath()
+                        == URL(filePath: settings.folder).resolvingSymlinksInPath()
+            }
+        guard !isSame else {
+            throw ConfigurationError("move: the database is there already; expected another schema or folder")
+        }
+        guard settings.postgres == nil, FileStatus(formerName, followsLinks: false) != nil else { return }
+        guard FileStatus(settings.file, followsLinks: false) != nil else {
+            throw ConfigurationError("move: the database was moved already, and \(formerName) is the former one")
+        }
+        throw ConfigurationError(
+            "move: \(formerName) exists already, and the database gets this name when it is copied",
+            advice: "move that file away")
+    }
+
+    private static func transfer(
+        from source: any AuthorityStore, to target: any TransferableStore,
+        _ progress: @escaping @Sendable (_ rows: Int) -> Void
+    ) throws -> StoreTransfer {
+        guard let source = source as? any TransferableStore else {
+            throw ConfigurationError("move: this store cannot be copied")
+        }
+        return try StoreTransfer(from: source, to: target, progress: progress)
+    }
+
+    private func openTarget() throws -> (store: any TransferableStore, close: () -> Void) {
+        switch target {
+        case .postgres(let connection, let schema):
+            let store = try PostgresAuthorityStore(
+                PostgresConfiguration(connection: connection, schema: schema, durability: settings.durability),
+                newHistory: newHistory)
+            return (store, { store.close() })
+        case .folder(let folder):
+            try PrivateFolder.make(folder, for: "move")
+            let store = try SQLiteAuthorityStore(
+                at: folder + "/authority.sqlite", newHistory: newHistory,
+                configuration: SQLiteAuthorityConfiguration(durability: settings.durability))
+            return (store, { try? store.close() })
+        }
+    }
+
+    private func retire() throws(ConfigurationError) {
+        do throws(AuthorityStoreError) {
+            try SQLiteAuthorityStore.retire(settings.file)
+        } catch {
+            throw ConfigurationError(
+                "move: the database is copied, but \(settings.file) could not be renamed: \(error)",
+                advice: "repeat the command before a server uses that file again", mayPass: error.code.mayPass)
+        }
+    }
+
+    /// The name of the former database after the move.
+    private var formerName: String {
+        settings.postgres == nil
+            ? SQLiteAuthorityStore.retiredPath(of: settings.file)
+            : PostgresAuthorityStore.retiredSchema(of: settings.postgresSchema)
+    }
+}
+
+extension DatabaseMove {
+    /// A description of the moved data, and of the next steps of the operator.
+    struct Report {
+        /// The number of rows of each table.
+        let rows: [String: Int]
+        let wasComplete: Bool
+        let former: String
+        let target: Target
+
+        var lines: [TerminalText] {
+            let counts = [("space", "space"), ("record", "live or deleted record"), ("change_feed", "commit")]
+                .map { table, noun in OverviewText.counted(rows[table] ?? 0, noun) }.joined(separator: ", ")
+            let settings =
+                switch target {
+                case .postgres(_, let schema): "authority.postgres, and authority.postgres-schema=\(schema)"
+                case .folder(let folder): "authority.folder=\(folder), and without authority.postgres"
+                }
+            return OverviewText.aligned([
+                ("moved", "\(counts)\(wasComplete ? "; the copy was complete already" : "")"),
+                ("former", "\(former), which no server uses: delete it once the new database has a backup"),
+                ("next", "start the server with \(settings)"),
+            ])
+        }
+    }
+}

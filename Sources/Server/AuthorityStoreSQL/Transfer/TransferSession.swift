@@ -1,0 +1,25 @@
+package import SyncAuthority
+
+/// A transaction that copies a whole database, or receives a copy.
+package protocol TransferSession: SQLSession {
+    /// Inserts a conflict with a given number. The databases differ here, because they usually choose the number.
+    static var insertConflict: StaticString { get }
+
+    /// Removes time limits that are shorter than a copy takes.
+    func liftTimeLimits() throws(AuthorityStoreError)
+
+    /// Takes the database out of use with the end of the transaction, so that no server continues the copied history.
+    func retire() throws(AuthorityStoreError)
+
+    /// The number of the last conflict, which may be deleted already; 0 if there has been none.
+    func lastConflict() throws(AuthorityStoreError) -> Int64
+
+    /// Sets the number of the last conflict, after which the database continues.
+    func setLastConflict(_ number: Int64) throws(AuthorityStoreError)
+}
+
+/// A store that can be copied to another store, or receive a copy.
+package protocol TransferableStore: AuthorityStore {
+    /// Calls `body` in a transaction that lets no other connection write.
+    func transfer<Result: Sendable>(_ body: (any TransferSession) throws -> Result) throws -> Result
+}

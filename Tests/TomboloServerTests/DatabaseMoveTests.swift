@@ -1,0 +1,92 @@
+import Foundation
+import Logging
+import SyncAuthority
+import SyncModel
+import SyncServerRules
+import Testing
+
+@testable import SyncProgram
+@testable import TomboloServer
+
+/// Tests the command that moves a server's database. `StoreTransferTests` tests the copy itself.
+@Suite struct DatabaseMoveTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "move-\(UUID())").path(
+        percentEncoded: false)
+
+    init() throws {
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    private func server(in name: String) throws -> ServerComposition {
+        let sources = ConfigurationSources(
+            ProgramNames("syncd"), flags: try ConfigurationFlags(settings: ["authority.folder=\(folder)/\(name)"]),
+            variables: ["HOME": "/nonexistent"], file: nil)
+        return ServerComposition(
+            settings: try ServerSettings(ResolvedConfiguration(sources)),
+            application: ServerApplication(
+                catalog: SchemaCatalog([ModelSchema(collection: "note", fields: [.text("text")])])),
+            recipes: .live, logger: Logger(label: "test"))
+    }
+
+    private func message(_ body: () throws -> Void) -> String {
+        do {
+            try body()
+            return ""
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func `the moved database has the same history, and the former one starts no more`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let target = DatabaseMove.Target.folder(folder + "/new")
+        let former = try server(in: "former")
+        let epoch = try former.authority.epoch()
+        _ = try former.authority.admit(Principal(name: "ned"), to: "team_7", as: .writer)
+        #expect(
+            message { _ = try server(in: "former").move(to: target) { _ in } }.contains(
+                "is being served by another process"))
+        former.close()
+        let report = try server(in: "former").move(to: target) { _ in }
+        #expect(
+            report.lines.map(\.rendered).joined() == """
+                moved        no spaces, no live or deleted records, no commits
+                former       \(folder)/former/authority.sqlite.moved, which no server uses: delete it once the new database has a backup
+                next         start the server with authority.folder=\(folder)/new, and without authority.postgres
+
+                """)
+        let new = try server(in: "new")
+        defer { new.close() }
+        #expect(try new.authority.epoch() == epoch)
+        #expect(try new.authority.readable(among: ["team_7"], by: Principal(name: "ned")) == ["team_7"])
+        #expect(message { _ = try server(in: "former").authority }.contains("was moved to another database"))
+        #expect(message { _ = try server(in: "former").move(to: target) { _ in } }.contains("was moved already"))
+    }
+
+    @Test func `a target that cannot receive the database is refused, and the database stays in use`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for name in ["former", "other"] {
+            let made = try server(in: name)
+            _ = try made.authority.admit(
+                Principal(name: "ned"), to: name == "former" ? "team_former" : "team_other", as: .writer)
+            made.close()
+        }
+        let refused: [(DatabaseMove.Target, String)] = [
+            (.folder(folder + "/former"), "the database is there already"),
+            (.folder(folder + "/other"), "expected an empty database"),
+            (.folder("/proc/none"), "/proc"),
+            (.postgres(connection: "host=/nonexistent dbname=x", schema: "tombolo"), "/nonexistent"),
+            (.postgres(connection: "host=/nonexistent password=x", schema: "tombolo"), "contains a password"),
+            (.postgres(connection: "host=/nonexistent", schema: "Tombolo"), "not a valid name of a schema"),
+        ]
+        for (target, words) in refused {
+            let message = message { _ = try server(in: "former").move(to: target) { _ in } }
+            #expect(message.contains(words) && message.hasPrefix("move: "), "\(message)")
+        }
+        #expect(message { _ = try server(in: "missing").move(to: .folder(folder + "/new")) { _ in } } != "")
+        let former = try server(in: "former")
+        defer { former.close() }
+        #expect(try former.authority.readable(among: ["team_former"], by: Principal(name: "ned")) == ["team_former"])
+    }
+}
