@@ -384,6 +384,31 @@ import Testing
         return Array(try Data(contentsOf: URL(filePath: scratch.file)))
     }
 
+    @Test func `a value that has changed in the outbox is not sent, and the record still offers the right one`() throws
+    {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.connections = .single }
+        for number in UInt64(1)...3 {
+            _ = try store.commit([Samples.create(number, "Robert\(number)")], in: .default, now: Samples.now)
+        }
+        store.close()
+        try RawDatabase(scratch.file).run("UPDATE sync_outbox SET payload = replace(payload, 'Robert2', 'Bobert2')")
+        let damaged = try scratch.open()
+        let failure = #expect(throws: StoreError.self) {
+            try damaged.takeBatch(BatchLimit(transactions: 9, bytes: .max), now: Samples.now)
+        }
+        #expect(failure?.code == .corrupt && failure?.message == "outbox entry 2 is not as it was written")
+        #expect(throws: StoreError.self) { try damaged.verify() }
+        damaged.close()
+        let bytes = Array(try Data(contentsOf: URL(filePath: scratch.file)))
+        let other = try Scratch()
+        let (report, saved) = try Self.salvage(bytes, in: other)
+        defer { saved.close() }
+        #expect(report.outbox == SalvageReport.Count(saved: 2, lost: 1) && report.offered == 1)
+        let offered = try RawDatabase(other.file).run("SELECT payload FROM sync_journal")
+        #expect(offered.count == 1 && offered.allSatisfy { $0.contains(#""Robert2""#) }, "\(offered)")
+    }
+
     @Test func `a salvage keeps the versions of own commits and what the journal needs, and reports the rest`() throws {
         let id = "x'00112233445566778899aabbccddeeff'"
         let bytes = try Self.changed(

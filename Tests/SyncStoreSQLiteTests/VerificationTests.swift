@@ -137,6 +137,7 @@ import Testing
         "UPDATE sync_unfollowed SET name = 'A B'", "UPDATE sync_unfollowed SET receipt_version = -1",
         "UPDATE sync_space SET name = 'A B'", "UPDATE sync_space SET version = -1",
         "UPDATE sync_space SET shown_collections = 'a-b'", "UPDATE sync_outbox SET payload = '{}'",
+        "UPDATE sync_outbox SET payload = replace(payload, 'user', 'uses')",
         "UPDATE sync_outbox SET space = 'other'",
         "UPDATE sync_outbox SET formerly = 'x' WHERE sequence = (SELECT max(sequence) FROM sync_outbox)",
         "DELETE FROM sync_outbox WHERE sequence = (SELECT max(sequence) FROM sync_outbox)",

@@ -225,6 +225,8 @@ CREATE TABLE sync_outbox (
     -- The transaction, as JSON. Frozen once number is set.
     payload TEXT NOT NULL,
     bytes INTEGER NOT NULL,
+    -- FNV-1a of the payload, 64 bits. The outbox has the only copy of a write, and SQLite does not notice a changed bit in it.
+    checksum INTEGER NOT NULL,
     -- NULL until first sent.
     number INTEGER,
     -- The numbers under which earlier identities have sent it, oldest first: client/incarnation/number/hash, separated by

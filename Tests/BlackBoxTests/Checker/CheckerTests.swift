@@ -148,7 +148,7 @@ import Testing
         PlantedFault(
             what: "an entry is stuck in the outbox", invariant: "I18", says: ["laptop has 1 unconfirmed transactions"],
             laptop: [
-                "INSERT INTO sync_outbox (space, payload, bytes, written_at) VALUES ('default', '{\"mutations\":[]}', 2, 0)"
+                "INSERT INTO sync_outbox (space, payload, bytes, written_at, checksum) VALUES ('default', '{\"mutations\":[]}', 2, 0, 0)"
             ]),
         PlantedFault(
             what: "a device stands behind the server", invariant: "I18",

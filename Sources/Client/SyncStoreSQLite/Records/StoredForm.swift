@@ -16,6 +16,14 @@ enum StoredForm {
         }
     }
 
+    /// Returns the checksum of a stored transaction, by which a changed bit is noticed: FNV-1a with 64 bits
+    /// (http://www.isthe.com/chongo/tech/comp/fnv/). Any change of a single byte changes it.
+    static func checksum(of bytes: [UInt8]) -> Int64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return Int64(bitPattern: hash)
+    }
+
     /// Decodes a transaction. It may exceed the limits of one transaction: lost records that refer to each other stay in
     /// one entry of the journal, however many they are.
     static func transaction(

@@ -26,7 +26,7 @@ extension StoreError {
         switch code {
         case .busy: (.busy, "another program has locked the database for longer than the busy timeout")
         case .diskFull: (.diskFull, "the disk is full")
-        case .fileTooLarge: (.diskFull, "a limit of this process on the size of files (ulimit -f) was reached")
+        case .fileTooLarge: (.diskFull, nil)
         case .readOnly: (.readOnly, "the database or its folder cannot be written")
         // The store has already checked that the file exists, so SQLite failed to create the WAL next to the file.
         case .cannotOpen: (.readOnly, "the database or its WAL cannot be opened for writing")

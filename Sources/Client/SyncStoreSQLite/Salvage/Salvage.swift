@@ -458,15 +458,19 @@ struct Salvage {
         let insert = try connection.prepare(
             """
             INSERT INTO sync_outbox (sequence, space, payload, bytes, number, formerly, attempts, version, written_at,
-                refusal_code, refusal_message)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                refusal_code, refusal_message, checksum)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """)
         let forgetsResults = isInDoubt
         var unreadable = 0
         var numbers: Set<Int64> = []
         let isWhole = try damaged.forEachRow(of: "sync_outbox", by: "sequence", last: last) {
             row in
-            guard let sequence = row.integer("sequence"), let entry = try transaction(in: row) else {
+            // Values that differ from what was written are not sent. The records may still show the right ones.
+            guard let sequence = row.integer("sequence"),
+                row.integer("checksum") == row.bytes("payload").map(StoredForm.checksum),
+                let entry = try transaction(in: row)
+            else {
                 unreadable += 1
                 return
             }
@@ -487,6 +491,7 @@ struct Salvage {
             insert.bind(9, min(row.integer("written_at") ?? now.milliseconds, now.milliseconds))
             insert.bind(10, row.text("refusal_code"))
             insert.bind(11, row.text("refusal_message"))
+            insert.bind(12, StoredForm.checksum(of: payload))
             try insert.run()
             transaction.meta.lastSequence = max(transaction.meta.lastSequence, sequence)
             count(payload.count, isNumbered: number != nil, isAnswered: version != nil)

@@ -158,7 +158,7 @@ extension SQLiteStore: LocalStore {
         try read { connection in
             let statement = try connection.statement(
                 """
-                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum FROM sync_outbox
                 WHERE sequence > ?1 ORDER BY sequence LIMIT ?2
                 """)
             statement.bind(1, sequence?.rawValue ?? 0)
@@ -178,7 +178,7 @@ extension SQLiteStore: LocalStore {
         try read(inTransaction: true) { connection in
             let pending = try connection.statement(
                 """
-                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE sequence = ?1
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum FROM sync_outbox WHERE sequence = ?1
                 """)
             pending.bind(1, sequence.rawValue)
             do {

@@ -16,7 +16,7 @@ struct StoredEntry {
     /// The collection, or `collection.field`, that the server does not know yet; nil unless the entry is held back.
     var heldFor: String?
 
-    static let columns = "sequence, space, payload, bytes, number, attempts, version, formerly, held_for"
+    static let columns = "sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum"
 
     /// Reads the current row of a statement that selects `columns`.
     init(_ statement: Statement) throws {
@@ -25,7 +25,11 @@ struct StoredEntry {
             throw StoreError(.corrupt, "outbox entry \(sequence) has no valid space")
         }
         self.space = space
-        transaction = try StoredForm.transaction(from: statement.bytes(2), of: "outbox entry \(sequence)")
+        let payload = statement.bytes(2)
+        guard StoredForm.checksum(of: payload) == statement.integer(9) else {
+            throw StoreError(.corrupt, "outbox entry \(sequence) is not as it was written")
+        }
+        transaction = try StoredForm.transaction(from: payload, of: "outbox entry \(sequence)")
         bytes = Int(try statement.count(3, "the size of outbox entry \(statement.integer(0))"))
         number = statement.optionalInteger(4).map { TransactionNumber($0) }
         attempts = Int(try statement.count(5, "the number of attempts of outbox entry \(statement.integer(0))"))
@@ -37,7 +41,7 @@ struct StoredEntry {
     /// Returns the entry with a sequence; nil when there is none.
     static func read(_ sequence: Int64, _ connection: Connection) throws -> StoredEntry? {
         let statement = try connection.statement(
-            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE sequence = ?1"
+            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum FROM sync_outbox WHERE sequence = ?1"
         )
         statement.bind(1, sequence)
         defer { statement.reset() }
@@ -81,7 +85,7 @@ extension WriteTransaction {
 
     func entry(numbered number: TransactionNumber) throws -> StoredEntry? {
         let statement = try connection.statement(
-            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE number = ?1"
+            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum FROM sync_outbox WHERE number = ?1"
         )
         statement.bind(1, number.rawValue)
         defer { statement.reset() }
@@ -91,7 +95,7 @@ extension WriteTransaction {
     func newestEntry() throws -> StoredEntry? {
         let statement = try connection.statement(
             """
-            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox
+            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum FROM sync_outbox
             ORDER BY sequence DESC LIMIT 1
             """)
         defer { statement.reset() }
@@ -105,7 +109,7 @@ extension WriteTransaction {
         guard meta.outbox.answered > 0 else { return [] }
         let statement = try connection.statement(
             """
-            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox
+            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum FROM sync_outbox
             WHERE space = ?1 AND version IS NOT NULL AND version <= ?2 ORDER BY sequence
             """)
         statement.bind(1, space.rawValue)
@@ -131,7 +135,8 @@ extension WriteTransaction {
             )
         }
         let statement = try connection.statement(
-            "INSERT INTO sync_outbox (sequence, space, payload, bytes, written_at) VALUES (?1, ?2, ?3, ?4, ?5)")
+            "INSERT INTO sync_outbox (sequence, space, payload, bytes, written_at, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        )
         meta.lastSequence += 1
         let sequence = meta.lastSequence
         statement.bind(1, sequence)
@@ -139,6 +144,7 @@ extension WriteTransaction {
         statement.bind(3, text: payload)
         statement.bind(4, Int64(payload.count))
         statement.bind(5, now.milliseconds)
+        statement.bind(6, StoredForm.checksum(of: payload))
         try statement.run()
         cache.changed(sequence)
         for link in try links(of: transaction) { try insert(link, sequence) }
@@ -157,12 +163,14 @@ extension WriteTransaction {
         let payload = try StoredForm.bytes(of: transaction)
         let statement = try connection.statement(
             """
-            UPDATE sync_outbox SET payload = ?2, bytes = ?3, written_at = coalesce(?4, written_at) WHERE sequence = ?1
+            UPDATE sync_outbox SET payload = ?2, bytes = ?3, written_at = coalesce(?4, written_at), checksum = ?5
+            WHERE sequence = ?1
             """)
         statement.bind(1, entry.sequence)
         statement.bind(2, text: payload)
         statement.bind(3, Int64(payload.count))
         statement.bind(4, now?.milliseconds)
+        statement.bind(5, StoredForm.checksum(of: payload))
         try statement.run()
         // An entry no longer depends on records that it no longer refers to.
         try unlink(entry)

@@ -43,7 +43,7 @@ extension WriteTransaction {
             &draft,
             from: connection.statement(
                 """
-                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, written_at,
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum, written_at,
                     refusal_code IS NOT NULL
                 FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL ORDER BY number
                 """))
@@ -88,7 +88,7 @@ extension WriteTransaction {
             &draft,
             from: connection.statement(
                 """
-                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, written_at, 0
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum, written_at, 0
                 FROM sync_outbox WHERE number IS NULL AND held_for IS NULL ORDER BY sequence
                 """))
     }
@@ -100,9 +100,9 @@ extension WriteTransaction {
             var entry = try StoredEntry(statement)
             if let models = draft.limit.models, try holdBack(entry, from: models) { continue }
             // A withdrawal, or a question about the outcome under former numbers.
-            let isEmpty = statement.integer(10) != 0 || entry.asksForOutcome
+            let isEmpty = statement.integer(11) != 0 || entry.asksForOutcome
             if isEmpty { entry.transaction = Transaction(space: entry.space, mutations: []) }
-            draft.add(entry, writtenAt: statement.integer(9), isEmpty: isEmpty)
+            draft.add(entry, writtenAt: statement.integer(10), isEmpty: isEmpty)
         }
     }
 

@@ -35,7 +35,8 @@ extension CommandError {
             case .missingFile: "create it with syncctl init, or give its folder with --store"
             case .outboxFull: "syncctl sync empties the outbox"
             case .journalFull: "read it with syncctl journal, then restore or dismiss entries"
-            case .diskFull: "free space on the disk of the database, then run the command again"
+            case .diskFull:
+                "free space on the disk of the database, or raise the limit that the message names, then run the command again"
             case .databaseFull: "raise store.database-bytes, if the space is as large as that; your changes are safe"
             case .busy: "wait until the other program has ended, then run the command again"
             case .newerSchema: "use the newest program that has opened this database"

@@ -43,7 +43,7 @@ public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
             case .otherSchema, .notADatabase: "give each application its own name or folder"
             case .corrupt:
                 "syncctl doctor --fix keeps the damaged file, and creates a new database from its readable part"
-            case .diskFull: "free space on the disk"
+            case .diskFull: "free space on the disk, or raise the limit that the message names"
             case .databaseFull: "raise store.database-bytes"
             case .busy: "wait until the other program has opened the database"
             default: nil

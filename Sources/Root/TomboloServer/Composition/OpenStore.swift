@@ -99,7 +99,7 @@ extension AuthorityStoreError {
             "restore the database from a backup, and move its files -wal, -shm, and -journal away first"
         case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
         case .missingFile, .readOnly: "check authority.folder (syncd config) and its owner"
-        case .diskFull: "free space on that disk"
+        case .diskFull: "free space on that disk, or raise the limit that the message names"
         case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput, .unreachable: nil
         }
     }

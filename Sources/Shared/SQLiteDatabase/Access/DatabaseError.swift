@@ -58,7 +58,10 @@ package struct DatabaseError: Error, CustomStringConvertible {
     init(_ result: Int32, of connection: OpaquePointer, while action: String) {
         let isTooLarge = result & 0xFF == SQLITE_IOERR && Self.reachesFileLimit(connection)
         code = isTooLarge ? .fileTooLarge : Self.code(of: result, String(cString: sqlite3_errmsg(connection)))
-        text = isTooLarge ? String(cString: strerror(EFBIG)) : String(cString: sqlite3_errmsg(connection))
+        text =
+            isTooLarge
+            ? "a limit of this process on the size of files (ulimit -f) was reached"
+            : String(cString: sqlite3_errmsg(connection))
         sqlite = (action, result)
     }
 
