@@ -134,6 +134,15 @@ import Testing
             histories: CountedHistories())
     }
 
+    @Test func `a database of another encoding is refused with the encoding`() throws {
+        try run("CREATE DATABASE made_in_latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        defer { try? run("DROP DATABASE made_in_latin WITH (FORCE)") }
+        let failure = #expect(throws: AuthorityStoreError.self) {
+            try open(try configuration { $0.connection += " dbname=made_in_latin" })
+        }
+        #expect(failure?.code == .unstorable && failure?.message.contains("has the encoding LATIN1") == true)
+    }
+
     @Test func `a session that may not write is replaced, because a new one may`() throws {
         // A database of its own, because the setting applies to all sessions of a database.
         try run("CREATE DATABASE made_read_only")

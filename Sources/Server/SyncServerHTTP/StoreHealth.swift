@@ -17,6 +17,9 @@ final class StoreHealth: Sendable {
     /// A call has found damage in the store.
     struct DamageFound: Error {}
 
+    /// The store has not answered within `SyncServerLimits.healthTimeout`.
+    struct Silent: Error {}
+
     /// The store can be read, but its disk has too little room for writes.
     struct NoRoom: Error {}
 
@@ -69,7 +72,7 @@ final class StoreHealth: Sendable {
                 damagedAt == nil ? SyncServerLimits.healthInterval : SyncServerLimits.damageInterval)
             if let damagedAt, now < damagedAt + interval { throw DamageFound() }
             if let newest = state.newest, now < newest.began + interval { return (newest.result, damagedAt) }
-            let result = check(damagedAt == nil ? .state : .wholeStore)
+            let result = damagedAt == nil ? Self.inTime(check(.state)) : check(.wholeStore)
             state.newest = Check(began: now, result: result)
             return (result, damagedAt)
         }
@@ -80,5 +83,18 @@ final class StoreHealth: Sendable {
             if state.damagedAt == repaired { state = State() }
             if state.damagedAt != nil { throw DamageFound() }
         }
+    }
+
+    /// Returns a future with the result of a check, or with `Silent` after the timeout. The check itself continues.
+    private static func inTime(_ result: EventLoopFuture<Void>) -> EventLoopFuture<Void> {
+        let answer = result.eventLoop.makePromise(of: Void.self)
+        let timeout = result.eventLoop.scheduleTask(in: TimeAmount(SyncServerLimits.healthTimeout)) {
+            answer.fail(Silent())
+        }
+        result.whenComplete { result in
+            timeout.cancel()
+            answer.completeWith(result)
+        }
+        return answer.futureResult
     }
 }

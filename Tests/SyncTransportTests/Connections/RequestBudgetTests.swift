@@ -91,6 +91,25 @@ import Testing
         await loop.shutdownGracefully()
     }
 
+    @Test func `a store that does not answer in time is unhealthy`() async throws {
+        let loop = NIOAsyncTestingEventLoop()
+        let silent = loop.makePromise(of: Void.self)
+        let health = StoreHealth(now: { .uptimeNanoseconds(0) }, check: { _ in silent.futureResult })
+        let hasEnded = Guarded(false)
+        let answer = Task {
+            defer { hasEnded.withLock { $0 = true } }
+            try await health.check()
+        }
+        // The timeout begins at some time after the call.
+        while !hasEnded.withLock({ $0 }) {
+            await loop.advanceTime(by: TimeAmount(SyncServerLimits.healthTimeout))
+            await Task.yield()
+        }
+        await #expect(throws: StoreHealth.Silent.self) { try await answer.value }
+        silent.succeed()
+        await loop.shutdownGracefully()
+    }
+
     @Test func `a store in which a call has found damage is unhealthy until a check of the whole store finds none`()
         async throws
     {

@@ -14,8 +14,9 @@ struct PostgresOpening {
     /// database.
     var lock: String { "SELECT pg_advisory_xact_lock(\(0x546D_626C), hashtext('\(configuration.schema)'))" }
 
-    /// Checks the durability, migrates the schema, and begins a history in a new database.
+    /// Checks the encoding and the durability, migrates the schema, and begins a history in a new database.
     func prepare(_ connection: PostgresConnection, newHistory: HistoryIdentity, creating: Bool) throws {
+        try checkEncoding(connection)
         try checkDurability(connection)
         try connection.run("BEGIN; \(lock)")
         do {
@@ -25,6 +26,16 @@ struct PostgresOpening {
         } catch {
             if !connection.isLost { _ = try? connection.run("ROLLBACK") }
             throw error
+        }
+    }
+
+    private func checkEncoding(_ connection: PostgresConnection) throws {
+        let encoding = try text(connection, "SELECT pg_catalog.current_setting('server_encoding')", [])
+        guard encoding == "UTF8" else {
+            throw AuthorityStoreError(
+                .unstorable,
+                "the database has the encoding \(encoding); expected UTF8, as createdb --encoding=UTF8 --template=template0 makes it"
+            )
         }
     }
 
