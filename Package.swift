@@ -340,7 +340,7 @@ let package = Package(
             ]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
-        .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
+        .testTarget(name: "SyncJSONTests", dependencies: ["TestRings", "SyncJSON"]),
         .testTarget(name: "SyncWireTests", dependencies: ["TestRings", "SyncWire", "SyncModel", "SyncJSON"]),
         .testTarget(
             name: "SyncAuthorityTests",

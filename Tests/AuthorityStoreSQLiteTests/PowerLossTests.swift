@@ -9,7 +9,7 @@ import Testing
 /// Runs the real SQLite on a simulated disk that loses power. A push that was answered must be stored exactly once. Any
 /// other push can be sent again.
 @Suite struct PowerLossTests {
-    @Test(arguments: TestRing.sample(0..<8, 0..<24) as Range<UInt64>)
+    @Test(.ring(.test), arguments: TestRing.sample(0..<8, 0..<24) as Range<UInt64>)
     func `an answered push survives a power loss, and an unanswered one is stored completely or not at all`(
         seed: UInt64
     ) throws {

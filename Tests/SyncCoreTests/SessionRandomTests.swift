@@ -10,7 +10,7 @@ import Testing
 /// The events do not include another history or account, held transactions, the delete brake, or a list of spaces that
 /// could be read. The tests of the machines cover these.
 @Suite struct SessionRandomTests {
-    @Test(arguments: TestRing.sample(0..<40, 0..<200))
+    @Test(.ring(.test), arguments: TestRing.sample(0..<40, 0..<200))
     func `the session keeps its promises for random events and failures within one history`(seed: Int) {
         var world = RandomWorld(seed: UInt64(seed))
         for _ in 0..<400 where !world.harness.isFinished { world.step() }

@@ -1,4 +1,5 @@
 import SyncJSON
+import TestRings
 import Testing
 
 @Suite struct JSONReaderTests {
@@ -144,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `random bytes never trap`() {
+    @Test(.ring(.test)) func `random bytes never trap`() {
         var random = SplitMix(state: 7)
         let alphabet = Array(#"{}[]",:\u0041tfnrue-+.e0123456789 é"#.utf8) + [0x00, 0xFF, 0xC3, 0xED, 0xF0]
         var accepted = 0

@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<12)
+    @Test(.ring(.test), arguments: 0..<12)
     func `a damaged line is read or refused and never traps`(seed: Int) {
         var session = RandomSession(seed: UInt64(seed))
         var random = SplitMix64(state: UInt64(seed) ^ 0x5EED)

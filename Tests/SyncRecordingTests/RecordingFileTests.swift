@@ -78,7 +78,7 @@ import Testing
         #expect(problem(bytes(good + [good[5]]))?.code == .damaged)
     }
 
-    @Test func `a truncated file is detected`() {
+    @Test(.ring(.test)) func `a truncated file is detected`() {
         let whole = RecordingFile.bytes(Self.recording())
         for length in stride(from: 0, to: whole.count - 1, by: TestRing.sample(457, 37)) {
             #expect(problem(Array(whole[..<length])) != nil, "\(length) bytes")

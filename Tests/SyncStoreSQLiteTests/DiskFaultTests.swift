@@ -210,7 +210,7 @@ import Testing
     }
 
     /// After a failed flush, Linux marks the pages as clean: they can still be read, but no later flush writes them.
-    @Test(arguments: TestRing.sample(0..<8, 0..<32) as Range<UInt64>)
+    @Test(.ring(.test), arguments: TestRing.sample(0..<8, 0..<32) as Range<UInt64>)
     func `data that a process recovers is durable, even if an earlier process failed to flush it`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         let first = disk.makeProcess()
@@ -232,7 +232,7 @@ import Testing
         #expect(try third.outboxSummary().waiting == 3)
     }
 
-    @Test(arguments: TestRing.sample(0..<8, 0..<32) as Range<UInt64>)
+    @Test(.ring(.test), arguments: TestRing.sample(0..<8, 0..<32) as Range<UInt64>)
     func `a copy of the WAL that is cut short is fixed from it, also after a flush that failed`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         let store = try open(disk.makeProcess(), durability: .normal)

@@ -94,7 +94,7 @@ import Testing
         #expect(refusal { () throws(StoreError) in try store.append(parts("a", 1), keeping: limits) } == .inputOutput)
     }
 
-    @Test(arguments: stride(from: 0, to: 60, by: TestRing.sample(3, 1)).map { $0 })
+    @Test(.ring(.test), arguments: stride(from: 0, to: 60, by: TestRing.sample(3, 1)).map { $0 })
     func `the ring is consistent after a power loss at any moment`(seed: Int) throws {
         let disk = SimulatedDisk(seed: UInt64(seed))
         func open(_ process: DiskProcess) throws(StoreError) -> SQLiteStore {

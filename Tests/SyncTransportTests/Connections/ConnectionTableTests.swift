@@ -97,7 +97,9 @@ import Testing
     }
 
     /// Compares the table with a naive one that scans all connections on each decision.
-    @Test(arguments: 0..<20) func `a random history makes the same decisions as a naive table`(seed: UInt64) {
+    @Test(.ring(.test), arguments: 0..<20) func `a random history makes the same decisions as a naive table`(
+        seed: UInt64
+    ) {
         struct Naive {
             var order: [Int] = []
             var members: Set<Int> = []
