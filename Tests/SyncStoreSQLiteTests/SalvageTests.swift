@@ -242,15 +242,19 @@ import Testing
         let written = try store.outbox(after: nil, limit: 1_000)
         let file = Array(try Data(contentsOf: URL(filePath: source.file)))
         var wal = Array(try Data(contentsOf: URL(filePath: source.file + "-wal")))
+        let index = try Data(contentsOf: URL(filePath: source.file + "-shm"))
         store.close()
         wal[32 + frame * 4_120 + 24 + 2_000] ^= 1
         let scratch = try Scratch()
         try Data(file).write(to: URL(filePath: scratch.file))
         try Data(wal).write(to: URL(filePath: scratch.file + "-wal"))
+        try index.write(to: URL(filePath: scratch.file + "-shm"))
         // SQLite would open it without an error, drop the writes, and delete the WAL.
         for _ in 0..<2 {
             let failure = #expect(throws: StoreError.self) { try scratch.open() }
-            #expect(failure?.code == .corrupt && failure?.message.contains("-wal is damaged") == true)
+            #expect(
+                failure?.code == .corrupt && failure?.message.contains("-wal is damaged, and SQLite would drop") == true
+            )
         }
         let (report, saved) = try Self.salvage(file, wal: wal, in: scratch)
         #expect(report.outbox == SalvageReport.Count(saved: written.count, lost: 0))

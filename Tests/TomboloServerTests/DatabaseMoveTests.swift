@@ -52,7 +52,7 @@ import Testing
         #expect(
             report.lines.map(\.rendered).joined() == """
                 moved        no spaces, no live or deleted records, no commits
-                former       \(folder)/former/authority.sqlite.moved, which no server uses: delete it once the new database has a backup
+                former       \(folder)/former/authority.sqlite, with which no server starts any more: delete it once the new database has a backup
                 next         start the server with authority.folder=\(folder)/new, and without authority.postgres
 
                 """)
@@ -61,7 +61,7 @@ import Testing
         #expect(try new.authority.epoch() == epoch)
         #expect(try new.authority.readable(among: ["team_7"], by: Principal(name: "ned")) == ["team_7"])
         #expect(message { _ = try server(in: "former").authority }.contains("was moved to another database"))
-        #expect(message { _ = try server(in: "former").move(to: target) { _ in } }.contains("was moved already"))
+        #expect(message { _ = try server(in: "former").move(to: target) { _ in } }.contains("was moved to another"))
     }
 
     @Test func `a target that cannot receive the database is refused, and the database stays in use`() throws {

@@ -84,18 +84,16 @@ extension DatabaseFiles {
         unlink(creationMark)
     }
 
-    /// Throws `corrupt` if the WAL is damaged before its end.
+    /// Throws `corrupt` if the WAL is damaged.
     ///
     /// Must be called before SQLite opens the database, because SQLite would drop all commits behind the damage without
     /// an error.
-    ///
-    /// - Parameter durability: the failures that a commit survives.
-    func checkWAL(_ durability: Durability) throws {
-        let commits = try WALFile.commitsBehindDamage(at: wal, flushesCommits: durability == .full)
+    func checkWAL() throws {
+        let commits = try WALFile.commitsLostToDamage(of: self)
         guard commits > 0 else { return }
         throw StoreError(
             .corrupt,
-            "\(wal) is damaged in the middle, and SQLite would drop the \(commits) \(commits == 1 ? "write" : "writes") behind the damage"
+            "\(wal) is damaged, and SQLite would drop the \(commits == 1 ? "last write" : "last \(commits) writes") in it"
         )
     }
 

@@ -52,10 +52,9 @@ extension DatabaseFiles {
 
     /// Moves this database, which must be closed and flushed, over another one.
     func replace(_ other: DatabaseFiles) throws {
-        // SQLite would replay the other database's WAL into this one.
-        for name in other.companions where unlink(name) != 0 && errno != ENOENT {
-            throw DatabaseError.file("remove", name)
-        }
+        // SQLite would replay the other database's WAL into this one. The index stays: a repeated salvage
+        // needs it, and SQLite replaces it.
+        guard unlink(other.wal) == 0 || errno == ENOENT else { throw DatabaseError.file("remove", other.wal) }
         try Self.flush(folder)
         guard rename(path, other.path) == 0 else { throw DatabaseError.file("replace", other.path) }
         try Self.flush(folder)

@@ -67,12 +67,15 @@ struct KeptFiles {
 
     /// Copies the database and its WAL, for SQLite to work on.
     ///
-    /// - Returns: whether the WAL is damaged. SQLite reads all of its commits in the copy, and damaged pages, too.
-    func copy(to path: String) throws -> Bool {
+    /// - Parameter index: the index of the WAL; nil if it is unknown. With it, SQLite reads all commits in the copy, and
+    ///   damaged pages, too.
+    /// - Returns: whether the WAL is damaged.
+    func copy(to path: String, _ index: WALIndex?) throws -> Bool {
         try Self.copy(database.path, to: path)
         guard DatabaseFiles(path: wal).identity() != nil else { return false }
         try Self.copy(wal, to: path + "-wal")
-        return try WALFile.acceptDamage(inCopy: path + "-wal")
+        guard let index else { return false }
+        return try WALFile.acceptDamage(inCopy: path + "-wal", index)
     }
 
     private static func copy(_ source: String, to target: String) throws {

@@ -51,10 +51,11 @@ struct Salvage {
         let copy = DatabaseFiles(path: SalvageReport.workingCopy(of: files.path))
         for leftover in [work, copy] { leftover.remove() }
         defer { for leftover in [work, copy] { leftover.remove() } }
+        let index = WALIndex(of: files)
         let kept = try KeptFiles.keep(files)
         do {
             let report = try fill(
-                work, from: kept, through: copy, configuration, catalog: catalog,
+                work, from: kept, index, through: copy, configuration, catalog: catalog,
                 refusesOtherModels: refusesOtherModels, newClient: newClient, now: now)
             try work.replace(files)
             return report
@@ -69,7 +70,8 @@ struct Salvage {
     ///
     /// - Parameter copy: the files for the copy of the damaged database.
     private static func fill(
-        _ work: DatabaseFiles, from kept: KeptFiles, through copy: DatabaseFiles, _ configuration: StoreConfiguration,
+        _ work: DatabaseFiles, from kept: KeptFiles, _ index: WALIndex?, through copy: DatabaseFiles,
+        _ configuration: StoreConfiguration,
         catalog: SchemaCatalog, refusesOtherModels: Bool, newClient: ClientID, now: WallTime
     ) throws -> SalvageReport {
         var configuration = configuration
@@ -84,7 +86,7 @@ struct Salvage {
             uri: SQLiteStore.uri(configuration, creating: true), configuration: configuration, tables: tables,
             newClient: newClient)
         try writer.checkpointAlone()
-        let (damaged, repaired, hasKnownTables) = try open(kept, as: copy, schemaOf: work, writer.connection)
+        let (damaged, repaired, hasKnownTables) = try open(kept, index, as: copy, schemaOf: work, writer.connection)
         let report = try writer.inTransaction { connection in
             let transaction = try WriteTransaction(
                 on: connection, catalog: catalog, tables: writer.tables, limits: configuration.limits)
@@ -106,16 +108,17 @@ struct Salvage {
     ///   new database does only if the damaged one had the same tables at the same pages. Otherwise, values would be read as
     ///   those of other fields or records.
     private static func open(
-        _ kept: KeptFiles, as copy: DatabaseFiles, schemaOf new: DatabaseFiles, _ connection: Connection
+        _ kept: KeptFiles, _ index: WALIndex?, as copy: DatabaseFiles, schemaOf new: DatabaseFiles,
+        _ connection: Connection
     ) throws -> (DamagedDatabase, repaired: Set<String>, hasKnownTables: Bool) {
         var hasKnownTables = true
         // Pages of the WAL may be missing, and then the rows in them, too.
-        var repaired: Set<String> = try kept.copy(to: copy.path) ? Set(trees.map(\.table)) : []
+        var repaired: Set<String> = try kept.copy(to: copy.path, index) ? Set(trees.map(\.table)) : []
         if !isReadable(copy) { try? DamagedDatabase(copy.path).repairSchema() }
         if !isReadable(copy) {
             repaired.formUnion(trees.map(\.table))
             copy.remove()
-            _ = try kept.copy(to: copy.path)
+            _ = try kept.copy(to: copy.path, index)
             try SchemaPages(of: try new.bytes()).write(to: copy.path)
             hasKnownTables = try DamagedDatabase(copy.path).hasTables(like: connection)
         }

@@ -100,7 +100,7 @@ public final class SQLiteStore: Sendable {
         defer { withExtendedLifetime(lock) {} }
         if creates { try files.createWithMark(for: StoredCatalog.text(of: tables)) }
         try files.checkContents(creatingIfMissing: creates)
-        try files.checkWAL(configuration.durability)
+        try files.checkWAL()
         let isNew = creates && files.isBeingCreated
         let writer = try Writer(
             uri: uri, configuration: configuration, tables: tables, newClient: isNew ? newClient : nil)

@@ -95,7 +95,7 @@ extension SQLiteStore {
         if configuration.vfs == nil {
             let files = DatabaseFiles(path: configuration.file)
             try files.checkCompanions()
-            try files.checkWAL(configuration.durability)
+            try files.checkWAL()
         }
         let connection = try Connection(
             opening: DatabaseURI.make(configuration.file, vfs: configuration.vfs),

@@ -20,10 +20,10 @@ struct DatabaseMove {
     /// The history of the new database until it receives the copy.
     let newHistory: HistoryIdentity
 
-    /// Copies the database, and takes the former one out of use: its file or its schema gets another name.
+    /// Copies the database, and takes the former one out of use: no program can open it any more.
     ///
     /// - Throws: `ConfigurationError` if a server uses the file, if the target has other data, or if one of the databases
-    ///   fails. The former database is then in use as before, unless the message says that it is copied.
+    ///   fails. See `StoreTransfer` for what each of them has then.
     func run(progress: @escaping @Sendable (_ rows: Int) -> Void) throws -> Report {
         try checkTarget()
         let source = try OpenStore(settings, newHistory: newHistory, .existing)
@@ -36,13 +36,12 @@ struct DatabaseMove {
         } catch let error as AuthorityStoreError {
             throw ConfigurationError("move: \(error)", mayPass: error.code.mayPass)
         }
-        if settings.postgres == nil { try retire() }
         return Report(
             rows: Dictionary(transfer.rows.map { ($0.table, $0.count) }) { first, _ in first },
             wasComplete: transfer.wasComplete, former: formerName, target: target)
     }
 
-    /// Throws if the target is the database itself, or if the former database could not get its new name.
+    /// Throws if the target is the database itself.
     private func checkTarget() throws(ConfigurationError) {
         let isSame =
             switch target {
@@ -56,13 +55,6 @@ struct DatabaseMove {
         guard !isSame else {
             throw ConfigurationError("move: the database is there already; expected another schema or folder")
         }
-        guard settings.postgres == nil, FileStatus(formerName, followsLinks: false) != nil else { return }
-        guard FileStatus(settings.file, followsLinks: false) != nil else {
-            throw ConfigurationError("move: the database was moved already, and \(formerName) is the former one")
-        }
-        throw ConfigurationError(
-            "move: \(formerName) exists already, and the database gets this name when it is copied",
-            advice: "move that file away")
     }
 
     private static func transfer(
@@ -75,37 +67,25 @@ struct DatabaseMove {
         return try StoreTransfer(from: source, to: target, progress: progress)
     }
 
+    /// The copy must outlast a power loss before the former database is taken out of use, whatever the settings are.
     private func openTarget() throws -> (store: any TransferableStore, close: () -> Void) {
         switch target {
         case .postgres(let connection, let schema):
             let store = try PostgresAuthorityStore(
-                PostgresConfiguration(connection: connection, schema: schema, durability: settings.durability),
+                receivingCopyIn: PostgresConfiguration(connection: connection, schema: schema, durability: .full),
                 newHistory: newHistory)
             return (store, { store.close() })
         case .folder(let folder):
             try PrivateFolder.make(folder, for: "move")
             let store = try SQLiteAuthorityStore(
                 at: folder + "/authority.sqlite", newHistory: newHistory,
-                configuration: SQLiteAuthorityConfiguration(durability: settings.durability))
+                configuration: SQLiteAuthorityConfiguration(durability: .full))
             return (store, { try? store.close() })
         }
     }
 
-    private func retire() throws(ConfigurationError) {
-        do throws(AuthorityStoreError) {
-            try SQLiteAuthorityStore.retire(settings.file)
-        } catch {
-            throw ConfigurationError(
-                "move: the database is copied, but \(settings.file) could not be renamed: \(error)",
-                advice: "repeat the command before a server uses that file again", mayPass: error.code.mayPass)
-        }
-    }
-
-    /// The name of the former database after the move.
     private var formerName: String {
-        settings.postgres == nil
-            ? SQLiteAuthorityStore.retiredPath(of: settings.file)
-            : PostgresAuthorityStore.retiredSchema(of: settings.postgresSchema)
+        settings.postgres == nil ? settings.file : "the schema \(settings.postgresSchema)"
     }
 }
 
@@ -128,7 +108,10 @@ extension DatabaseMove {
                 }
             return OverviewText.aligned([
                 ("moved", "\(counts)\(wasComplete ? "; the copy was complete already" : "")"),
-                ("former", "\(former), which no server uses: delete it once the new database has a backup"),
+                (
+                    "former",
+                    "\(former), with which no server starts any more: delete it once the new database has a backup"
+                ),
                 ("next", "start the server with \(settings)"),
             ])
         }

@@ -6,17 +6,16 @@ struct MoveCommand: ServerCommand {
     static let configuration = CommandConfiguration(
         commandName: "move", abstract: "Move the database to PostgreSQL, or to another folder.",
         discussion: """
-            Copies everything, compares the copy with the original row by row, and then renames the original, so that no \
-            server continues it: authority.sqlite to authority.sqlite.moved, or the schema NAME to NAME_moved. Devices \
-            continue with the new database as if nothing had happened; they need no command, and they download nothing \
-            again.
+            Copies everything, compares the rows of the copy with those of the original, and takes the original out of \
+            use, so that no server continues it. Devices continue with the new database as if nothing had happened; they \
+            need no command, and they download nothing again.
 
-            Stop the server of a SQLite database first. Servers over PostgreSQL may run: their writes wait during the \
-            copy, and fail after it, and devices send them again. Tokens and the configuration are not in the database, \
-            so they stay where they are.
+            Stop the server of a SQLite database first. Servers over PostgreSQL may run: their writes fail during and \
+            after the copy, and devices send them again. Tokens and the configuration are not in the database, so they \
+            stay where they are.
 
-            If the command is interrupted, repeat it. Until it has renamed the original, that one is in use, and the \
-            target has nothing, or the whole copy.
+            If the command is interrupted, repeat it: it recognizes a whole copy. Do not start a server with the target \
+            before the command has succeeded.
             """)
 
     @OptionGroup var options: ServerOptions

@@ -49,8 +49,8 @@ final class PostgresPool: Sendable {
             guard tag == "COMMIT" else { throw PostgresError(.inputOutput, "the transaction was rolled back") }
             return result
         } catch {
-            // A session keeps the access with which it began, for example that of a database on a full disk, or of a host
-            // that was a standby. A new session may have another.
+            // A session keeps the access with which it began, for example while an operator let nobody write, because the
+            // disk was full. A new session may have another, and may reach another host.
             if (error as? AuthorityStoreError)?.code == .readOnly || (error as? PostgresError)?.isReadOnly == true {
                 isUseful = false
             }

@@ -10,14 +10,19 @@ extension PostgresSession: TransferSession {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
         """
 
-    func liftTimeLimits() throws(AuthorityStoreError) {
+    func prepareForTransfer() throws(AuthorityStoreError) {
         try query(
-            "lift the time limits",
+            "prepare the copy",
             """
             SELECT set_config('statement_timeout', '0', true),
-                set_config('idle_in_transaction_session_timeout', '0', true)
+                set_config('idle_in_transaction_session_timeout', '0', true), set_config('enable_sort', 'off', true)
             """, []
         ) { _ = try $0.step() }
+    }
+
+    func finishTransfer() throws(AuthorityStoreError) {
+        _ = try execute(
+            "finish the copy", "ALTER TABLE IF EXISTS unfinished_server RENAME TO server", [])
     }
 
     func lastConflict() throws(AuthorityStoreError) -> Int64 {
@@ -33,12 +38,5 @@ extension PostgresSession: TransferSession {
             "SELECT setval('conflict_number_seq', greatest(CAST($1 AS bigint), 1), CAST($1 AS bigint) > 0)",
             [.integer(number)]
         ) { _ = try $0.step() }
-    }
-
-    func retire() throws(AuthorityStoreError) {
-        try AuthorityStoreError.converting("rename the schema") {
-            let name = try connection.query("SELECT current_schema()", []) { try $0.step() ? $0.text(0) : "" }
-            try connection.run("ALTER SCHEMA \(name) RENAME TO \(PostgresAuthorityStore.retiredSchema(of: name))")
-        }
     }
 }

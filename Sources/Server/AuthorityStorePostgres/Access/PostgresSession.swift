@@ -3,7 +3,7 @@ import SyncAuthority
 
 /// A connection to PostgreSQL with an open transaction.
 struct PostgresSession: SQLSession {
-    let connection: PostgresConnection
+    private let connection: PostgresConnection
 
     static let recordsOfAccounts: StaticString =
         """

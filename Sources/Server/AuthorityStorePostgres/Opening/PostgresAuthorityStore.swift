@@ -19,11 +19,25 @@ public final class PostgresAuthorityStore: AuthorityStore {
     /// - Parameters:
     ///   - newHistory: the history of a new database; unused if the database has one already.
     ///   - creating: whether to create a missing schema; if false, a missing one is an error (`noDatabase`).
-    public init(
+    public convenience init(
         _ configuration: PostgresConfiguration, newHistory: HistoryIdentity, creating: Bool = true
     ) throws(AuthorityStoreError) {
+        try self.init(configuration, newHistory: newHistory, creating: creating, forTransfer: false)
+    }
+
+    /// Connects to the database that receives a copy, and creates its schema if it is missing. No server opens a new
+    /// schema before the copy is complete.
+    package convenience init(
+        receivingCopyIn configuration: PostgresConfiguration, newHistory: HistoryIdentity
+    ) throws(AuthorityStoreError) {
+        try self.init(configuration, newHistory: newHistory, creating: true, forTransfer: true)
+    }
+
+    private init(
+        _ configuration: PostgresConfiguration, newHistory: HistoryIdentity, creating: Bool, forTransfer: Bool
+    ) throws(AuthorityStoreError) {
         try configuration.validate()
-        let opening = PostgresOpening(configuration: configuration)
+        let opening = PostgresOpening(configuration: configuration, forTransfer: forTransfer)
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED; \(opening.lock)"
         let connection = try AuthorityStoreError.converting("open the database") {
             let connection = try PostgresConnection(configuration)
@@ -60,9 +74,6 @@ public final class PostgresAuthorityStore: AuthorityStore {
 }
 
 extension PostgresAuthorityStore: TransferableStore {
-    /// Returns the name of a schema after its move to another database.
-    package static func retiredSchema(of schema: String) -> String { schema + "_moved" }
-
     package func transfer<Result: Sendable>(_ body: (any TransferSession) throws -> Result) throws -> Result {
         try AuthorityStoreError.converting("copy the database") { try writer.transaction(begin) { try body($0) } }
     }

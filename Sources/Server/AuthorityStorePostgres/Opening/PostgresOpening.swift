@@ -7,6 +7,8 @@ import SyncModel
 /// The steps that turn a connection into a database that can be trusted.
 struct PostgresOpening {
     let configuration: PostgresConfiguration
+    /// Whether the database receives a copy of another one.
+    let forTransfer: Bool
 
     /// The statement that takes the write lock of this schema until the end of the transaction.
     ///
@@ -21,7 +23,10 @@ struct PostgresOpening {
         try connection.run("BEGIN; \(lock)")
         do {
             try migrate(connection, creating: creating)
-            try begin(newHistory, on: connection)
+            if try !isUnfinished(connection) {
+                let isNew = try begin(newHistory, on: connection)
+                if isNew, forTransfer { try connection.run("ALTER TABLE server RENAME TO \(Self.unfinishedTable)") }
+            }
             try connection.run("COMMIT")
         } catch {
             if !connection.isLost { _ = try? connection.run("ROLLBACK") }
@@ -49,6 +54,21 @@ struct PostgresOpening {
         }
     }
 
+    /// The name of the table `server` until the database has received its copy.
+    static let unfinishedTable = "unfinished_server"
+
+    /// Returns whether the database waits for the copy of another one. Throws if a server opens such a database.
+    private func isUnfinished(_ connection: PostgresConnection) throws -> Bool {
+        let count = try integer(
+            connection, "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2",
+            [.text(configuration.schema), .text(Self.unfinishedTable)])
+        guard count > 0, !forTransfer else { return count > 0 }
+        throw AuthorityStoreError(
+            .noDatabase,
+            "the move of another database to the schema \(configuration.schema) was interrupted: repeat it, or drop the schema"
+        )
+    }
+
     /// Applies the migrations that the schema lacks.
     private func migrate(_ connection: PostgresConnection, creating: Bool) throws {
         let schema = configuration.schema
@@ -62,8 +82,13 @@ struct PostgresOpening {
             connection,
             """
             SELECT count(*) FROM information_schema.tables
-            WHERE table_schema = $1 AND table_name IN ('migration', 'server', 'space', 'uid_counter')
+            WHERE table_schema = $1
+                AND table_name IN ('migration', 'server', '\(Self.unfinishedTable)', 'space', 'uid_counter')
             """, [.text(schema)])
+        let movedTables = try integer(
+            connection, "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2",
+            [.text(schema), .text(StoreTransfer.retiredTable)])
+        guard movedTables == 0 else { throw StoreTransfer.movedError("the schema \(schema)") }
         let isOurs = ownTables == 4
         guard isOurs || hasTables == 0 else {
             throw AuthorityStoreError(
@@ -99,8 +124,11 @@ struct PostgresOpening {
         }
     }
 
-    private func begin(_ history: HistoryIdentity, on connection: PostgresConnection) throws {
-        guard try integer(connection, "SELECT count(*) FROM server", []) == 0 else { return }
+    /// Stores the history of a new database.
+    ///
+    /// - Returns: false when the database has a history already.
+    private func begin(_ history: HistoryIdentity, on connection: PostgresConnection) throws -> Bool {
+        guard try integer(connection, "SELECT count(*) FROM server", []) == 0 else { return false }
         guard Epoch.isWellFormed(history.epoch.rawValue) else {
             throw AuthorityStoreError(
                 .unstorable, "'\(history.epoch)' is not a valid epoch; expected 1 to 64 letters, digits, - and _")
@@ -108,6 +136,7 @@ struct PostgresOpening {
         _ = try connection.execute(
             "INSERT INTO server (singleton, epoch, clock, key) VALUES (1, $1, 0, $2)",
             [.text(history.epoch.rawValue), .blob(history.key.bytes)])
+        return true
     }
 
     private func integer(_ connection: PostgresConnection, _ sql: String, _ values: [StoredValue?]) throws -> Int64 {

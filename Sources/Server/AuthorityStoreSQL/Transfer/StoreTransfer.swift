@@ -1,4 +1,4 @@
-import SyncAuthority
+package import SyncAuthority
 
 /// Copies the whole history of a server from one database to another.
 ///
@@ -12,8 +12,9 @@ package struct StoreTransfer: Sendable {
 
     /// Copies all rows, and compares the copy with its source before the copy is committed.
     ///
-    /// Nobody can write to either store meanwhile. If the call throws, the source is in use as before, and the target
-    /// has either nothing or the whole copy, which a repeated call recognizes.
+    /// Nobody can write to either store meanwhile. If the call throws or is killed, the target has either nothing or the
+    /// whole copy. The source is in use as before, unless only the response to its last commit was lost. A repeated call
+    /// recognizes a whole copy.
     ///
     /// - Parameters:
     ///   - source: the store to copy. It keeps its data, but is taken out of use.
@@ -25,8 +26,8 @@ package struct StoreTransfer: Sendable {
     ) throws {
         self = try source.transfer { source in
             let transfer = try target.transfer { try Self.run(from: source, to: $0, progress: progress) }
-            // The copy is durable now. A server of the source must not accept another write.
-            try source.retire()
+            // The copy is durable now. No server may accept another write over the source.
+            try Self.retire(source)
             return transfer
         }
     }
@@ -39,8 +40,9 @@ package struct StoreTransfer: Sendable {
     private static func run<Source: TransferSession, Target: TransferSession>(
         from source: Source, to target: Target, progress: @escaping @Sendable (_ rows: Int) -> Void
     ) throws -> StoreTransfer {
-        try source.liftTimeLimits()
-        try target.liftTimeLimits()
+        try source.prepareForTransfer()
+        try target.prepareForTransfer()
+        try target.finishTransfer()
         let tables = StoreTable.all(insertConflict: Target.insertConflict)
         let hasData = try hasData(target)
         if !hasData {
@@ -68,6 +70,27 @@ package struct StoreTransfer: Sendable {
                 "the target has data that differs from the source in the table \(error.table); expected an empty database"
             )
         }
+    }
+
+    /// The new name of the table `server`. A database with such a table has been moved.
+    package static let retiredTable = "moved_server"
+
+    /// Renames the tables without which no program can read or write the database. `member` and `client` are those that
+    /// commands change beside a server.
+    private static func retire(_ session: some SQLSession) throws {
+        let statements: [StaticString] = [
+            "ALTER TABLE server RENAME TO moved_server", "ALTER TABLE space RENAME TO moved_space",
+            "ALTER TABLE member RENAME TO moved_member", "ALTER TABLE client RENAME TO moved_client",
+        ]
+        for statement in statements { _ = try session.execute("take the database out of use", statement, []) }
+    }
+
+    /// The error for a database that has been moved.
+    package static func movedError(_ name: String) -> AuthorityStoreError {
+        AuthorityStoreError(
+            .missingFile,
+            "\(name) was moved to another database, with which the server must be started: it has only what was there before"
+        )
     }
 
     /// The error of a comparison.

@@ -5,11 +5,11 @@ package protocol TransferSession: SQLSession {
     /// Inserts a conflict with a given number. The databases differ here, because they usually choose the number.
     static var insertConflict: StaticString { get }
 
-    /// Removes time limits that are shorter than a copy takes.
-    func liftTimeLimits() throws(AuthorityStoreError)
+    /// Removes time limits that are shorter than a copy takes, and prefers plans that return their first row at once.
+    func prepareForTransfer() throws(AuthorityStoreError)
 
-    /// Takes the database out of use with the end of the transaction, so that no server continues the copied history.
-    func retire() throws(AuthorityStoreError)
+    /// Lets servers open the database after the transaction, which gives it a whole copy.
+    func finishTransfer() throws(AuthorityStoreError)
 
     /// The number of the last conflict, which may be deleted already; 0 if there has been none.
     func lastConflict() throws(AuthorityStoreError) -> Int64

@@ -10,11 +10,11 @@ extension SQLiteSession: TransferSession {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
         """
 
-    /// SQLite has no time limits for statements.
-    func liftTimeLimits() {}
+    /// SQLite has no time limits for statements, and follows the index of each order.
+    func prepareForTransfer() {}
 
-    /// The file gets another name after the transaction: see `SQLiteAuthorityStore.retire`.
-    func retire() {}
+    /// The folder of the file is new, and a server that is started in it before has a history of its own in any case.
+    func finishTransfer() {}
 
     func lastConflict() throws(AuthorityStoreError) -> Int64 {
         try query("read the number of conflicts", "SELECT seq FROM sqlite_sequence WHERE name = 'conflict'", []) {

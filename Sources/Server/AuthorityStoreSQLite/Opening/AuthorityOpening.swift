@@ -1,3 +1,4 @@
+import AuthorityStoreSQL
 import SQLiteDatabase
 import Schemas
 import SyncAuthority
@@ -35,6 +36,7 @@ struct AuthorityOpening: Sendable {
         // This comes before any write, so that a database of another program stays unchanged.
         let version = try Self.migrations.check(connection, name)
         if version == 0 { try files?.requireUnused() }
+        try requireInUse(connection)
         try connection.harden()
         try connection.limitWAL(bytes: Self.keptWALBytes)
         try connection.useWAL(name)
@@ -82,6 +84,7 @@ struct AuthorityOpening: Sendable {
         try connection.checkFormat()
         let version = try Self.migrations.check(connection, name)
         if version == 0 { try DatabaseFiles(path: name).requireUnused() }
+        try requireInUse(connection)
         guard version == AuthoritySchema.migrations.count else {
             throw AuthorityStoreError(
                 .otherSchema,
@@ -91,6 +94,14 @@ struct AuthorityOpening: Sendable {
         try connection.harden()
         try connection.turnOffCheckpoints()
         return connection
+    }
+
+    /// Throws if the history of the database continues elsewhere.
+    private func requireInUse(_ connection: Connection) throws {
+        let moved = try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")
+        moved.bind(1, StoreTransfer.retiredTable)
+        defer { moved.reset() }
+        guard try !moved.step() else { throw StoreTransfer.movedError(name) }
     }
 
     /// Opens a connection that reads, or that checkpoints.

@@ -79,12 +79,6 @@ extension DatabaseFiles {
     /// Takes the serving lock like `prepareForServer`, but returns nil when another process serves the database.
     func lockForServer(creatingIfMissing creates: Bool) throws -> FileLock? {
         try checkPath()
-        if access(path, F_OK) != 0, access(moved, F_OK) == 0 {
-            throw AuthorityStoreError(
-                .missingFile,
-                "\(path) was moved to another database, with which the server must be started; \(moved) is only what it had before"
-            )
-        }
         // Creating an empty file would hide the loss.
         if access(path, F_OK) != 0, access(mark, F_OK) == 0 { throw lost("is missing") }
         try prepare(creatingIfMissing: creates)
@@ -110,9 +104,6 @@ extension DatabaseFiles {
     func requireUnused() throws(AuthorityStoreError) {
         if access(mark, F_OK) == 0 { throw lost("has no tables") }
     }
-
-    /// The name of the database after its move to another store.
-    var moved: String { path + ".moved" }
 
     private func lost(_ state: String) -> AuthorityStoreError {
         AuthorityStoreError(

@@ -12,6 +12,8 @@ package final class Connection {
     private var numbered: [Statement?] = []
     /// The memory in which the WAL hook stores `pagesInWAL`; nil before `takeOverCheckpoints()`.
     var walPages: UnsafeMutablePointer<Int32>?
+    /// The opened file; nil for a database in memory or of a custom VFS.
+    private let identity: DatabaseFiles.Identity?
 
     /// Maximum number of cached statements with composed SQL: more than an ordinary
     /// application has queries, and edits of different fields.
@@ -35,6 +37,8 @@ package final class Connection {
             throw error
         }
         self.handle = handle
+        identity = sqlite3_db_filename(handle, "main").flatMap { DatabaseFiles(path: String(cString: $0)).identity() }
+        if let identity { OpenDatabases.shared.opened(identity) }
         setBusyTimeout(busyTimeout)
     }
 
@@ -43,6 +47,7 @@ package final class Connection {
         composed.removeAll()
         numbered.removeAll()
         sqlite3_close_v2(handle)
+        if let identity { OpenDatabases.shared.closed(identity) }
         walPages?.deallocate()
     }
 

@@ -3,8 +3,9 @@ import Glibc
 /// The frames of a WAL file, read without SQLite (https://sqlite.org/fileformat2.html#walformat).
 ///
 /// SQLite ends a WAL at the first frame whose checksum is wrong, and silently drops all commits behind it, because a
-/// crash leaves such a frame at the end. Each checksum continues the one before it. If frames behind the wrong one still
-/// continue each other, the wrong one was not the end when it was written, and is damaged.
+/// crash leaves such a frame at the end. The WAL index of the last process tells whether the frame was committed, and is
+/// therefore damaged. The frames alone do not tell: behind the end, a WAL can have whole commits of an earlier process
+/// that was killed before it completed them.
 package struct WALFile {
     private let descriptor: Int32
     private let frameCount: Int
@@ -20,7 +21,9 @@ package struct WALFile {
     private var frameBytes: Int { Self.frameHeaderBytes + pageSize }
 
     /// Opens the file. Returns nil if there is none, or if it has no frames.
-    private init?(_ path: String, flags: Int32) throws(DatabaseError) {
+    ///
+    /// - Parameter index: gives the salt if the header is damaged.
+    private init?(_ path: String, _ index: WALIndex, flags: Int32) throws(DatabaseError) {
         let file = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else {
             // The last connection to close deletes the WAL.
@@ -43,7 +46,7 @@ package struct WALFile {
         }
         let isWhole = words[0] & ~1 == Self.magic && sum == Checksum(first: words[6], second: words[7])
         let pageSize = isWhole ? Int(words[2]) : Self.usualPageSize
-        guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else {
+        guard pageSize >= 512, pageSize <= 65_536, pageSize & (pageSize - 1) == 0 else {
             close(file)
             return nil
         }
@@ -51,8 +54,7 @@ package struct WALFile {
         self.pageSize = pageSize
         self.isBigEndian = isWhole && isBigEndian
         start = isWhole ? sum : nil
-        let place = isWhole ? 4 : 10
-        salt = UInt64(words[place]) << 32 | UInt64(words[place + 1])
+        salt = isWhole ? UInt64(words[4]) << 32 | UInt64(words[5]) : index.salt
         frameCount = (Int(status.st_size) - Self.headerBytes) / (Self.frameHeaderBytes + pageSize)
     }
 
@@ -71,35 +73,51 @@ package struct WALFile {
     private struct Frame {
         let page: UInt32
         let isCommit: Bool
-        /// Whether it belongs to the present contents: a WAL that has restarted has older frames at its end.
-        let isCurrent: Bool
+        let stored: Checksum
         let continues: Bool
     }
 
-    /// Calls `body` with each frame, in order.
-    private func forEachFrame(_ body: (_ number: Int, Frame) -> Void) {
+    /// Calls `body` with the first frames, in order.
+    ///
+    /// The checksums do not cover the salt. Only SQLite's own end of the WAL depends on it: see `endForSQLite`.
+    private func forEachFrame(_ count: Int, _ body: (_ number: Int, Frame) -> Void) {
         var buffer = [UInt8](repeating: 0, count: frameBytes)
         var previous = start
         // The checksum that a damaged frame would have by its contents, if only its stored checksum is wrong.
         var ofContents: Checksum?
-        for number in 0..<frameCount {
+        for number in 0..<min(count, frameCount) {
             guard read(number, into: &buffer) else { return }
             buffer.withUnsafeBytes { bytes in
                 let stored = Checksum(first: Self.word(bytes, at: 16), second: Self.word(bytes, at: 20))
-                let isCurrent = UInt64(Self.word(bytes, at: 8)) << 32 | UInt64(Self.word(bytes, at: 12)) == salt
-                let computed = isCurrent ? previous.map { checksum(of: bytes, after: $0) } : nil
+                let computed = previous.map { checksum(of: bytes, after: $0) }
                 var continues = computed == stored
-                if isCurrent, !continues, let ofContents {
-                    continues = checksum(of: bytes, after: ofContents) == stored
-                }
+                if !continues, let ofContents { continues = checksum(of: bytes, after: ofContents) == stored }
                 ofContents = continues ? nil : computed
                 previous = stored
                 let frame = Frame(
-                    page: Self.word(bytes, at: 0), isCommit: Self.word(bytes, at: 4) != 0, isCurrent: isCurrent,
-                    continues: isCurrent && continues)
+                    page: Self.word(bytes, at: 0), isCommit: Self.word(bytes, at: 4) != 0, stored: stored,
+                    continues: continues)
                 body(number, frame)
             }
         }
+    }
+
+    /// The number of the first frame that SQLite does not accept, at most `count`.
+    private func endForSQLite(within count: Int) -> Int {
+        guard var sum = start else { return 0 }
+        var buffer = [UInt8](repeating: 0, count: frameBytes)
+        for number in 0..<min(count, frameCount) {
+            guard read(number, into: &buffer) else { return number }
+            let isNext = buffer.withUnsafeBytes { bytes in
+                guard UInt64(Self.word(bytes, at: 8)) << 32 | UInt64(Self.word(bytes, at: 12)) == salt else {
+                    return false
+                }
+                sum = checksum(of: bytes, after: sum)
+                return sum == Checksum(first: Self.word(bytes, at: 16), second: Self.word(bytes, at: 20))
+            }
+            if !isNext { return number }
+        }
+        return min(count, frameCount)
     }
 
     private func read(_ number: Int, into buffer: inout [UInt8]) -> Bool {
@@ -112,7 +130,7 @@ package struct WALFile {
     }
 
     /// SQLite's checksum of a WAL. It only detects accidents.
-    private struct Checksum: Hashable {
+    fileprivate struct Checksum: Hashable {
         var first: UInt32
         var second: UInt32
 
@@ -138,48 +156,30 @@ package struct WALFile {
 // MARK: - Damage
 
 extension WALFile {
-    /// Returns the number of undamaged commits that SQLite would drop, because they are behind damage that no crash
-    /// explains; 0 if there are none, or if there is no WAL.
+    /// Returns the number of commits that SQLite would drop because of damage; 0 if there are none, or if nothing proves
+    /// that the frames were committed.
     ///
-    /// Another process may be writing the WAL. If its contents change during each of some attempts, the result is 0.
+    /// Must be called before this process opens the database.
     ///
-    /// - Parameter flushesCommits: whether each commit is flushed before the next one begins. If not, a power loss can
-    ///   leave out any part of the WAL.
-    package static func commitsBehindDamage(at path: String, flushesCommits: Bool) throws(DatabaseError) -> Int {
-        for _ in 0..<3 {
-            guard let before = status(of: path), let file = try WALFile(path, flags: O_RDONLY) else { return 0 }
-            defer { close(file.descriptor) }
-            let commits = file.commitsBehindDamage(
-                provenBy: wasWrittenSinceSystemStart(before) ? 1 : flushesCommits ? 2 : .max)
-            guard commits > 0 else { return 0 }
-            if let after = status(of: path), after.st_size == before.st_size,
-                (after.st_mtim.tv_sec, after.st_mtim.tv_nsec) == (before.st_mtim.tv_sec, before.st_mtim.tv_nsec)
-            {
-                return commits
-            }
+    /// - Parameter files: the database, which another process may be using.
+    package static func commitsLostToDamage(of files: DatabaseFiles) throws(DatabaseError) -> Int {
+        // The index is read first, because frames are added to the file before they are added to the index.
+        guard let status = status(of: files.wal), let index = WALIndex(of: files),
+            let file = try WALFile(files.wal, index, flags: O_RDONLY)
+        else { return 0 }
+        defer { close(file.descriptor) }
+        let end = file.endForSQLite(within: index.frameCount)
+        // Another process may have restarted the WAL meanwhile. The index then has another salt before any frame has.
+        guard file.salt == index.salt, end < index.frameCount, WALIndex(of: files)?.salt == index.salt else { return 0 }
+        var commits = 0
+        var last: Checksum?
+        file.forEachFrame(index.frameCount) { number, frame in
+            last = frame.stored
+            if number >= end, frame.isCommit { commits += 1 }
         }
-        return 0
-    }
-
-    /// - Parameter needed: the number of commits behind a gap that prove that the gap is damage. A power loss can leave a
-    ///   gap in the last commit, with later frames of the same commit behind it. If frames continue the damaged frame
-    ///   directly, one commit is enough: a power loss leaves out whole pages of the file, and each of them contains the
-    ///   header of a frame.
-    private func commitsBehindDamage(provenBy needed: Int) -> Int {
-        var damaged: Int?
-        var isDirect = true
-        var (commits, directCommits) = (0, 0)
-        forEachFrame { number, frame in
-            guard damaged != nil else {
-                if !frame.continues { damaged = number }
-                return
-            }
-            if !frame.continues { isDirect = false }
-            guard frame.continues, frame.isCommit else { return }
-            commits += 1
-            if isDirect { directCommits += 1 }
-        }
-        return directCommits > 0 || commits >= needed ? commits : 0
+        // A power loss can leave an index that is newer than the WAL. The last frame proves that both have the same age.
+        guard wasWrittenSinceSystemStart(status) || last == index.checksum else { return 0 }
+        return max(commits, 1)
     }
 
     private static func status(of path: String) -> stat? {
@@ -187,7 +187,7 @@ extension WALFile {
         return lstat(path, &status) == 0 ? status : nil
     }
 
-    /// Whether a file was last written after the system started, so that no power loss explains a gap in it.
+    /// Whether a file was last written after the system started, so that no power loss has come in between.
     private static func wasWrittenSinceSystemStart(_ status: stat) -> Bool {
         var (now, uptime) = (timespec(), timespec())
         guard clock_gettime(CLOCK_REALTIME, &now) == 0, clock_gettime(CLOCK_BOOTTIME, &uptime) == 0 else {
@@ -196,46 +196,37 @@ extension WALFile {
         return status.st_mtim.tv_sec > now.tv_sec - uptime.tv_sec
     }
 
-    /// Changes a copy of a WAL so that SQLite reads all commits in it, also those behind damage.
+    /// Changes a copy of a WAL so that SQLite reads all commits that the index has, also those behind damage.
     ///
     /// A damaged page is kept if no later frame replaces it, because it may have rows that can be read. Nobody may have
-    /// the file open.
+    /// the copy open.
     ///
-    /// - Returns: whether the file was changed.
+    /// - Returns: whether the copy was changed.
     @discardableResult
-    package static func acceptDamage(inCopy path: String) throws(DatabaseError) -> Bool {
-        guard let file = try WALFile(path, flags: O_RDWR) else { return false }
+    package static func acceptDamage(inCopy path: String, _ index: WALIndex) throws(DatabaseError) -> Bool {
+        guard let file = try WALFile(path, index, flags: O_RDWR) else { return false }
         defer { close(file.descriptor) }
-        let kept = file.framesToKeep()
-        guard !kept.isEmpty, file.start == nil || kept != Array(0..<kept.count) || !file.isContinuous(kept.count)
-        else { return false }
-        guard file.rewrite(kept) else { throw .file("write", path) }
+        guard file.salt == index.salt, file.endForSQLite(within: index.frameCount) < index.frameCount else {
+            return false
+        }
+        guard file.rewrite(file.framesToKeep(index.frameCount)) else { throw .file("write", path) }
         return true
     }
 
-    private func isContinuous(_ count: Int) -> Bool {
-        var isContinuous = true
-        forEachFrame { number, frame in
-            if number < count, !frame.continues { isContinuous = false }
-        }
-        return isContinuous
-    }
-
-    /// The numbers of the frames up to the last commit, without those that are useless.
-    private func framesToKeep() -> [Int] {
+    /// The numbers of the first frames, without those that are useless.
+    private func framesToKeep(_ count: Int) -> [Int] {
         var frames: [Frame] = []
-        forEachFrame { frames.append($1) }
-        guard let last = frames.lastIndex(where: { $0.continues && $0.isCommit }) else { return [] }
+        forEachFrame(count) { frames.append($1) }
         var largest: UInt32 = 0
         var newest: [UInt32: Int] = [:]
-        for (number, frame) in frames[...last].enumerated() where frame.continues {
+        for (number, frame) in frames.enumerated() where frame.continues {
             largest = max(largest, frame.page)
             newest[frame.page] = number
         }
-        return (0...last).filter { number in
+        return frames.indices.filter { number in
             let frame = frames[number]
             if frame.continues { return true }
-            return frame.isCurrent && frame.page > 0 && frame.page <= largest && (newest[frame.page] ?? -1) < number
+            return frame.page > 0 && frame.page <= largest && (newest[frame.page] ?? -1) < number
         }
     }
 
@@ -261,11 +252,51 @@ extension WALFile {
                 sum.continued(over: bytes[0..<8], isBigEndian: false)
                     .continued(over: bytes[Self.frameHeaderBytes...], isBigEndian: false)
             }
-            place = 16
-            for word in [sum.first, sum.second] { append(word, to: &buffer) }
+            place = 8
+            for word in salts + [sum.first, sum.second] { append(word, to: &buffer) }
             let offset = off_t(Self.headerBytes + target * frameBytes)
             guard pwrite(descriptor, buffer, frameBytes, offset) == frameBytes else { return false }
         }
         return ftruncate(descriptor, off_t(Self.headerBytes + kept.count * frameBytes)) == 0
+    }
+}
+
+// MARK: - Index
+
+/// The header of a WAL index, the file in which the processes of a database share the extent of its WAL
+/// (https://sqlite.org/walformat.html#the_wal_index_header). It outlasts a process that is killed.
+package struct WALIndex: Hashable, Sendable {
+    /// The number of frames that are committed.
+    let frameCount: Int
+    /// The two numbers that all frames of the WAL repeat.
+    let salt: UInt64
+    /// The checksum of the last committed frame.
+    fileprivate let checksum: WALFile.Checksum
+
+    /// Reads the index of a database. Returns nil if this process has the database open, and if the index is missing, new,
+    /// or being changed.
+    package init?(of files: DatabaseFiles) {
+        guard let bytes = OpenDatabases.shared.ifClosed(files, { Self.header(of: files.path + "-shm") }),
+            bytes[0..<48] == bytes[48..<96], bytes[12] == 1
+        else { return nil }
+        let words = bytes.withUnsafeBytes { bytes in
+            (0..<12).map { bytes.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self) }
+        }
+        let sum = bytes.withUnsafeBytes {
+            WALFile.Checksum(first: 0, second: 0).continued(over: $0[0..<40], isBigEndian: UInt32(1).bigEndian == 1)
+        }
+        guard sum == WALFile.Checksum(first: words[10], second: words[11]), words[4] > 0 else { return nil }
+        frameCount = Int(words[4])
+        checksum = WALFile.Checksum(first: words[6], second: words[7])
+        // The salt has the byte order of the WAL; the other numbers have that of the machine.
+        salt = UInt64(UInt32(bigEndian: words[8])) << 32 | UInt64(UInt32(bigEndian: words[9]))
+    }
+
+    private static func header(of path: String) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 96)
+        return pread(file, &bytes, bytes.count, 0) == bytes.count ? bytes : nil
     }
 }
