@@ -413,6 +413,30 @@ import Testing
         #expect(offered.count == 1 && offered.allSatisfy { $0.contains(#""Robert2""#) }, "\(offered)")
     }
 
+    @Test(arguments: ["held_for", "version"])
+    func `a damaged column that hides an entry from every query is found before the device counts as in sync`(
+        column: String
+    ) throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.connections = .single }
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        let limit = BatchLimit(transactions: 9, bytes: .max)
+        if column == "version" { _ = try store.takeBatch(limit, now: Samples.now) }
+        store.close()
+        // A changed bit makes 0 of NULL, and does not change the indexes.
+        let index = "CREATE INDEX sync_outbox_held ON sync_outbox (sequence) WHERE held_for IS NOT NULL"
+        try RawDatabase(scratch.file).run(
+            """
+            DROP INDEX sync_outbox_held; UPDATE sync_outbox SET \(column) = \(column == "held_for" ? "'0'" : "0");
+            \(index) AND held_for <> '0'; PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = '\(index)' WHERE name = 'sync_outbox_held'
+            """)
+        let damaged = try scratch.open { $0.connections = .single }
+        defer { damaged.close() }
+        let failure = #expect(throws: StoreError.self) { try damaged.takeBatch(limit, now: Samples.now) }
+        #expect(failure?.code == .corrupt, "\(String(describing: failure))")
+    }
+
     @Test func `a salvage keeps the versions of own commits and what the journal needs, and reports the rest`() throws {
         let id = "x'00112233445566778899aabbccddeeff'"
         let bytes = try Self.changed(

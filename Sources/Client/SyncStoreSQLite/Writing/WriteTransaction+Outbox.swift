@@ -30,6 +30,9 @@ struct StoredEntry {
             throw StoreError(.corrupt, "outbox entry \(sequence) is not as it was written")
         }
         transaction = try StoredForm.transaction(from: payload, of: "outbox entry \(sequence)")
+        guard statement.isInteger(5), !statement.isInteger(8) else {
+            throw StoreError(.corrupt, "outbox entry \(sequence) has a value of a wrong type")
+        }
         bytes = Int(try statement.count(3, "the size of outbox entry \(statement.integer(0))"))
         number = statement.optionalInteger(4).map { TransactionNumber($0) }
         attempts = Int(try statement.count(5, "the number of attempts of outbox entry \(statement.integer(0))"))

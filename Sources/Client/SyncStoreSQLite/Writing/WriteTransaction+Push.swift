@@ -52,7 +52,10 @@ extension WriteTransaction {
         // would get them in every batch, each time under new numbers.
         if draft.entries.isEmpty, try releaseHeld(knownIn: limit.models) { try fillWithUnsent(&draft) }
         let entries = draft.entries
-        guard !entries.isEmpty else { return nil }
+        guard !entries.isEmpty else {
+            try requireNothingToSend()
+            return nil
+        }
 
         let mark = try connection.statement(
             "UPDATE sync_outbox SET number = ?2, attempts = attempts + 1 WHERE sequence = ?1")
@@ -91,6 +94,18 @@ extension WriteTransaction {
                 SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum, written_at, 0
                 FROM sync_outbox WHERE number IS NULL AND held_for IS NULL ORDER BY sequence
                 """))
+    }
+
+    /// Throws `corrupt` if the outbox has entries to send that no query finds, because their columns are damaged. Such a
+    /// device would be in sync forever.
+    private func requireNothingToSend() throws {
+        guard meta.outbox.waiting + meta.outbox.sent > 0 else { return }
+        let held = try connection.integer(of: "SELECT count(*) FROM sync_outbox WHERE held_for IS NOT NULL")
+        let missing = Int64(meta.outbox.waiting + meta.outbox.sent) - held
+        guard missing == 0 else {
+            throw StoreError(
+                .corrupt, "\(missing) of the writes that wait for the server cannot be found in the outbox")
+        }
     }
 
     /// Adds entries, in the order of a statement, until the draft is full.
