@@ -196,8 +196,8 @@ let package = Package(
         .target(
             name: "PlantedBugs",
             dependencies: [
-                "SyncConcurrency", "SyncModel", "SyncCore", "SyncAuthority", "SQLiteDatabase", "SyncStoreSQLite",
-                "AuthorityStoreSQLite", "SyncSimulation", "SimulationRecipes",
+                "CSQLite", "SyncConcurrency", "SyncModel", "SyncCore", "SyncAuthority", "SQLiteDatabase",
+                "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncSimulation", "SimulationRecipes",
             ]),
         .executableTarget(
             name: "syncsim",

@@ -117,7 +117,7 @@ enum ImportArrows {
             "AuthorityStoreSQLite", "CFaultVFS",
         ],
         "PlantedBugs": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SQLiteDatabase", "SyncStoreSQLite",
+            "CSQLite", "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SQLiteDatabase", "SyncStoreSQLite",
             "AuthorityStoreSQLite", "SyncSimulation", "SimulationRecipes",
         ],
         "SyncSimulation": [

@@ -43,7 +43,8 @@ extension PlantedBug {
             "outbox row torn", breaks: [.I10, .I5], "the last mutation of a larger transaction is not sent",
             """
             AFTER INSERT ON sync_outbox WHEN instr(NEW.payload, '},{"collection":') > 0 BEGIN
-                UPDATE sync_outbox SET payload = substr(payload, 1, instr(payload, '},{"collection":')) || ']}'
+                UPDATE sync_outbox SET payload = substr(payload, 1, instr(payload, '},{"collection":')) || ']}',
+                    checksum = planted_checksum(substr(payload, 1, instr(payload, '},{"collection":')) || ']}')
                 WHERE sequence = NEW.sequence;
             END
             """),
@@ -52,7 +53,9 @@ extension PlantedBug {
             "a transaction that is sent again has other contents under the same number",
             """
             AFTER UPDATE OF attempts ON sync_outbox WHEN NEW.attempts > 1 BEGIN
-                UPDATE sync_outbox SET payload = replace(payload, 'text', 'test') WHERE sequence = NEW.sequence;
+                UPDATE sync_outbox SET payload = replace(payload, 'text', 'test'),
+                    checksum = planted_checksum(replace(payload, 'text', 'test'))
+                WHERE sequence = NEW.sequence;
             END
             """),
         rows(
@@ -220,7 +223,8 @@ extension PlantedBug {
             "a new write changes the contents of the waiting entry before it",
             """
             AFTER INSERT ON sync_outbox BEGIN
-                UPDATE sync_outbox SET payload = replace(payload, 'text', 'test')
+                UPDATE sync_outbox SET payload = replace(payload, 'text', 'test'),
+                    checksum = planted_checksum(replace(payload, 'text', 'test'))
                 WHERE sequence = NEW.sequence - 1 AND number IS NULL;
             END
             """),

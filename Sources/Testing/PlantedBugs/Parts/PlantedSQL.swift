@@ -10,6 +10,7 @@ import SyncStoreSQLite
 extension WorldParts {
     /// Returns the real parts, with SQL that runs in every device's database after it is opened.
     static func plantingInStores(_ sql: String) -> WorldParts {
+        PlantedChecksum.register()
         var parts = WorldParts.onSQLite()
         let open = parts.openStore
         parts.openStore = { process, runtime, storage in
