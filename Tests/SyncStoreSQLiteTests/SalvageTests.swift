@@ -235,6 +235,25 @@ import Testing
         store.close()
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [0, 3, 40, 300])
+    func `the models are found although a frame of the WAL has the number of a page far behind the end`(
+        frame: Int
+    ) throws {
+        let source = try Scratch()
+        let store = try source.open { $0.connections = .single }
+        try Self.fill(store)
+        let scratch = try Scratch()
+        for suffix in ["", "-wal", "-shm"] {
+            try FileManager.default.copyItem(atPath: source.file + suffix, toPath: scratch.file + suffix)
+        }
+        store.close()
+        var wal = Array(try Data(contentsOf: URL(filePath: scratch.file + "-wal")))
+        wal[32 + frame * 4_120] = 0x7F
+        try Data(wal).write(to: URL(filePath: scratch.file + "-wal"))
+        let found = try SQLiteStore.recoveredCatalog(of: StoreConfiguration(file: scratch.file)) { _ in nil }
+        #expect(found == Samples.catalog)
+    }
+
     @Test(arguments: [0, 3, 40, 300]) func `the writes behind a damaged frame of the WAL are kept`(frame: Int) throws {
         let source = try Scratch()
         let store = try source.open { $0.connections = .single }
