@@ -1,7 +1,6 @@
 import Glibc
 import SQLiteDatabase
 import SyncCore
-import SyncModel
 
 // The files that a client keeps beside its database.
 extension DatabaseFiles {

@@ -61,8 +61,3 @@ enum StoredForm {
         PayloadHash(ofCanonicalBytes: try bytes(of: transaction))
     }
 }
-
-extension SQLiteStore {
-    /// Returns the checksum that the outbox stores with a payload, for tests that write a payload themselves.
-    package static func checksum(ofPayload bytes: [UInt8]) -> Int64 { StoredForm.checksum(of: bytes) }
-}

@@ -1,4 +1,5 @@
 import AuthorityStorePostgres
+import AuthorityStoreSQL
 import AuthorityStoreSQLite
 import Logging
 import SyncAuthority
@@ -9,7 +10,7 @@ import SyncServerHTTP
 
 /// The store that the settings select, opened.
 struct OpenStore {
-    let store: any AuthorityStore
+    let store: any TransferableStore
     let close: @Sendable () -> Void
     private let postgres: PostgresConfiguration?
 

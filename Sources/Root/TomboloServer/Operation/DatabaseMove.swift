@@ -32,7 +32,7 @@ struct DatabaseMove {
             defer { source.close() }
             let copy = try openTarget()
             defer { copy.close() }
-            transfer = try Self.transfer(from: source.store, to: copy.store, progress)
+            transfer = try StoreTransfer(from: source.store, to: copy.store, progress: progress)
         } catch let error as AuthorityStoreError {
             throw ConfigurationError("move: \(error)", mayPass: error.code.mayPass)
         }
@@ -57,16 +57,6 @@ struct DatabaseMove {
         }
     }
 
-    private static func transfer(
-        from source: any AuthorityStore, to target: any TransferableStore,
-        _ progress: @escaping @Sendable (_ rows: Int) -> Void
-    ) throws -> StoreTransfer {
-        guard let source = source as? any TransferableStore else {
-            throw ConfigurationError("move: this store cannot be copied")
-        }
-        return try StoreTransfer(from: source, to: target, progress: progress)
-    }
-
     /// The copy must outlast a power loss before the former database is taken out of use, whatever the settings are.
     private func openTarget() throws -> (store: any TransferableStore, close: () -> Void) {
         switch target {
@@ -80,6 +70,7 @@ struct DatabaseMove {
             let store = try SQLiteAuthorityStore(
                 at: folder + "/authority.sqlite", newHistory: newHistory,
                 configuration: SQLiteAuthorityConfiguration(durability: .full))
+            // The copy is durable in the WAL, even if it cannot be moved into the file now.
             return (store, { try? store.close() })
         }
     }

@@ -54,11 +54,11 @@ package struct StoreTransfer: Sendable {
         do {
             let rows = try tables.map { table in
                 let contents = try contents(of: table, in: source)
-                guard try contents == self.contents(of: table, in: target) else { throw differs(table.name) }
+                guard try contents == self.contents(of: table, in: target) else { throw Difference(table: table.name) }
                 return (table.name, contents.count)
             }
             guard try server(source) == server(target), try source.lastConflict() == target.lastConflict() else {
-                throw differs("server")
+                throw Difference(table: "server")
             }
             return StoreTransfer(rows: rows, wasComplete: hasData)
         } catch let error as Difference {
@@ -93,12 +93,10 @@ package struct StoreTransfer: Sendable {
         )
     }
 
-    /// The error of a comparison.
+    /// The tables of the two databases differ.
     private struct Difference: Error {
         let table: String
     }
-
-    private static func differs(_ table: String) -> Difference { Difference(table: table) }
 
     private static func hasData(_ session: some SQLSession) throws -> Bool {
         try session.query(

@@ -1,5 +1,4 @@
 import CSQLite
-import SyncStoreSQLite
 
 /// The SQL function `planted_checksum(payload)`, with which the SQL of a bug stores a payload as a store does.
 ///
@@ -18,7 +17,11 @@ enum PlantedChecksum {
                     let payload = arguments?[0]
                     let bytes = UnsafeBufferPointer(
                         start: sqlite3_value_text(payload), count: Int(sqlite3_value_bytes(payload)))
-                    sqlite3_result_int64(context, SQLiteStore.checksum(ofPayload: Array(bytes)))
+                    // FNV-1a with 64 bits, as the schema says.
+                    let hash = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { hash, byte in
+                        (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+                    }
+                    sqlite3_result_int64(context, Int64(bitPattern: hash))
                 }, nil, nil, nil)
         }
         // SQLite declares the type of the function without its parameters.
