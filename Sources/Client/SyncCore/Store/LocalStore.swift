@@ -50,6 +50,11 @@ public protocol LocalStore: Sendable {
         _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence?
 
+    /// Writes several transactions, in order, and makes them durable together. Each takes effect, or fails, by itself.
+    ///
+    /// - Returns: For each write, what `commit(_:seen:in:now:)` would return or throw.
+    func commit(_ writes: [LocalWrite], now: WallTime) -> [Result<OutboxSequence?, StoreError>]
+
     /// Returns a page of the outbox, oldest entry first.
     ///
     /// - Parameters:
@@ -192,6 +197,15 @@ extension LocalStore {
         _ edits: [RecordEdit], in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try commit(edits, seen: [:], in: space, now: now)
+    }
+
+    /// Writes the transactions one after the other.
+    public func commit(_ writes: [LocalWrite], now: WallTime) -> [Result<OutboxSequence?, StoreError>] {
+        writes.map { write in
+            Result { () throws(StoreError) in
+                try commit(write.edits, seen: write.seen, in: write.space, now: now)
+            }
+        }
     }
 }
 

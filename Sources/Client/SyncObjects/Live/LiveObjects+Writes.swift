@@ -2,38 +2,24 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Writing: one write at a time. Each write is one transaction of the source.
+/// Writing. Each write is one transaction of the source. Writes that arrive while others are made durable form a group,
+/// which the source makes durable together.
 extension LiveObjects {
     func create(_ cell: LiveCell) async throws(ModelError) -> Receipt {
-        try await writes.withLock { () async throws(ModelError) in
-            switch cell.presence {
-            case .draft: return try await write([cell])
-            case .gone where cell.creation == nil:
-                throw ModelError(.gone, "\(cell.label) was deleted: make a new object to create it")
-            case .here, .gone:
-                // Created before, perhaps together with another object.
-                guard let creation = cell.creation else {
-                    throw ModelError(.alreadyExists, "\(cell.label) exists already: save() writes its changes")
-                }
-                return Receipt(objects: self, cell: cell, written: creation)
-            case .awaited, .notHere: throw cell.nothingHere
-            }
-        }
+        try await carryOut(.create(cell))
     }
 
     func save(_ cell: LiveCell) async throws(ModelError) -> Receipt {
-        try await writes.withLock { () async throws(ModelError) in try await write([cell]) }
+        try await carryOut(.write([cell], deleting: []))
     }
 
     func delete(_ cell: LiveCell) async throws(ModelError) -> Receipt {
-        try await writes.withLock { () async throws(ModelError) in try await write([], deleting: [cell]) }
+        try await carryOut(.write([], deleting: [cell]))
     }
 
     func write(_ transaction: ModelTransaction) async throws(ModelError) -> Receipt {
-        try await writes.withLock { () async throws(ModelError) in
-            let (written, deleted) = try transaction.steps()
-            return try await write(written, deleting: deleted)
-        }
+        let (written, deleted) = try transaction.steps()
+        return try await carryOut(.write(written, deleting: deleted))
     }
 
     /// Writes corrected values in place of a journal entry. See `RejectedWrite.edit`.
@@ -53,7 +39,10 @@ extension LiveObjects {
                 try body(edit)
                 edit.finishStaging()
                 let (written, deleted) = try edit.transaction.steps()
-                return try await write(written, deleting: deleted, correcting: edit.correction(of: entry))
+                let prepared = try prepare(written, deleting: deleted)
+                let ticket = try await source.write(
+                    prepared.edits.map(\.edit), correcting: edit.correction(of: entry), now: runtime.now())
+                return finish(prepared, prepared.edits.isEmpty ? nil : ticket)
             } catch {
                 edit.unstage()
                 throw error
@@ -61,36 +50,114 @@ extension LiveObjects {
         }
     }
 
-    /// Writes the edits of these cells and of all drafts that they refer to, and the deletions, in one transaction.
-    private func write(
-        _ roots: [LiveCell], deleting deleted: [LiveCell] = [], correcting correction: JournalCorrection? = nil
-    ) async throws(ModelError) -> Receipt {
+    // MARK: Groups
+
+    private func carryOut(_ work: WaitingWrite.Work) async throws(ModelError) -> Receipt {
+        let write = WaitingWrite(work)
+        waitingWrites.withLock { $0.append(write) }
+        return try await writes.withLock { () async throws(ModelError) in
+            // Another writer may have carried out this write with its own.
+            while true {
+                if let result = write.result { return try result.get() }
+                await writeNextGroup()
+            }
+        }
+    }
+
+    /// Writes the longest group of waiting writes that have no object in common.
+    private func writeNextGroup() async {
+        var group: [(write: WaitingWrite, prepared: PreparedWrite)] = []
+        var touched: Set<ObjectIdentifier> = []
+        while group.count < source.largestWriteGroup, let next = waitingWrites.withLock({ $0.first }) {
+            guard touched.isDisjoint(with: next.work.cells.lazy.map { ObjectIdentifier($0) }) else { break }
+            do throws(ModelError) {
+                let prepared = try prepare(next.work)
+                guard touched.isDisjoint(with: prepared.cells) else { break }
+                touched.formUnion(prepared.cells)
+                if prepared.edits.isEmpty {
+                    next.end(.success(finish(prepared, nil)))
+                } else {
+                    group.append((next, prepared))
+                }
+            } catch {
+                next.end(.failure(error))
+            }
+            waitingWrites.withLock { _ = $0.removeFirst() }
+        }
+        guard !group.isEmpty else { return }
+        let results = await source.write(
+            together: group.map { $0.prepared.edits.map(\.edit) }, now: runtime.now())
+        for ((write, prepared), result) in zip(group, results) { write.end(result.map { finish(prepared, $0) }) }
+    }
+
+    private func prepare(_ work: WaitingWrite.Work) throws(ModelError) -> PreparedWrite {
+        switch work {
+        case .write(let roots, let deleted): return try prepare(roots, deleting: deleted)
+        case .create(let cell):
+            switch cell.presence {
+            case .draft: return try prepare([cell], deleting: [])
+            case .gone where cell.creation == nil:
+                throw ModelError(.gone, "\(cell.label) was deleted: make a new object to create it")
+            case .here, .gone:
+                // Created before, perhaps together with another object.
+                guard let creation = cell.creation else {
+                    throw ModelError(.alreadyExists, "\(cell.label) exists already: save() writes its changes")
+                }
+                return PreparedWrite(cells: [ObjectIdentifier(cell)], first: cell, earlier: creation)
+            case .awaited, .notHere: throw cell.nothingHere
+            }
+        }
+    }
+
+    /// Collects the edits of these cells and of all drafts that they refer to, and the deletions.
+    private func prepare(_ roots: [LiveCell], deleting deleted: [LiveCell]) throws(ModelError) -> PreparedWrite {
         let removed = Set(deleted.map { ObjectIdentifier($0) })
-        var edits: [(LiveCell, ModelEdit)] = []
-        var discarded: [LiveCell] = []
+        var prepared = PreparedWrite(cells: removed, first: roots.first ?? deleted.first)
         for cell in drafts(from: roots) where !removed.contains(ObjectIdentifier(cell)) {
-            if let edit = try cell.edit() { edits.append((cell, edit)) }
+            prepared.cells.insert(ObjectIdentifier(cell))
+            if let edit = try cell.edit() { prepared.edits.append((cell, edit)) }
         }
         for cell in deleted {
             switch cell.presence {
-            case .draft: discarded.append(cell)
+            case .draft: prepared.discarded.append(cell)
             case .here:
                 guard let id = cell.id else { continue }
-                edits.append((cell, ModelEdit(.delete(cell.collection, id), shown: cell.shown)))
+                prepared.edits.append((cell, ModelEdit(.delete(cell.collection, id), shown: cell.shown)))
             case .awaited, .notHere: throw cell.nothingHere
             case .gone: continue
             }
         }
+        return prepared
+    }
+
+    /// Shows a write that has succeeded.
+    ///
+    /// - Parameter ticket: the source's ticket; nil if there were no edits.
+    private func finish(_ prepared: PreparedWrite, _ ticket: WriteTicket?) -> Receipt {
         let receipt: Receipt
-        if edits.isEmpty {
-            if let correction { _ = try await source.write([], correcting: correction, now: runtime.now()) }
-            receipt = Receipt(objects: self, cell: roots.first ?? deleted.first, written: nil)
+        if let ticket {
+            let written = Written(ticket: ticket, edits: prepared.edits.map(\.edit.edit))
+            show(prepared.edits, written)
+            receipt = Receipt(objects: self, cell: prepared.edits.first?.cell, written: written)
         } else {
-            receipt = try await commit(edits, correcting: correction)
+            receipt = Receipt(objects: self, cell: prepared.first, written: prepared.earlier)
         }
         // Last, so that a transaction that fails keeps its drafts.
-        for cell in discarded { discard(cell) }
+        for cell in prepared.discarded { discard(cell) }
         return receipt
+    }
+
+    private func show(_ edits: [(cell: LiveCell, edit: ModelEdit)], _ written: Written) {
+        var change = StoreChange()
+        for (cell, edit) in edits {
+            let id = edit.edit.record
+            cell.written(edit.edit, written, beginRead())
+            cell.group.root.remove(id)
+            if let record = written.ticket.shown[id] { cell.show(.here(record), beginRead()) }
+            change.touch(cell.collection, id)
+        }
+        refresh(edits.map(\.cell))
+        changes.publish(change)
     }
 
     private func discard(_ draft: LiveCell) {
@@ -98,29 +165,6 @@ extension LiveObjects {
         if let id = draft.id { draft.group.root.remove(id) }
         // No source knows the draft, so nothing else tells the sequences over it that it is gone.
         publish(draft)
-    }
-
-    private func commit(
-        _ edits: [(cell: LiveCell, edit: ModelEdit)], correcting correction: JournalCorrection?
-    ) async throws(ModelError) -> Receipt {
-        let ticket =
-            if let correction {
-                try await source.write(edits.map(\.edit), correcting: correction, now: runtime.now())
-            } else {
-                try await source.write(edits.map(\.edit), now: runtime.now())
-            }
-        let written = Written(ticket: ticket, edits: edits.map(\.edit.edit))
-        var change = StoreChange()
-        for (cell, edit) in edits {
-            let id = edit.edit.record
-            cell.written(edit.edit, written, beginRead())
-            cell.group.root.remove(id)
-            if let record = ticket.shown[id] { cell.show(.here(record), beginRead()) }
-            change.touch(cell.collection, id)
-        }
-        refresh(edits.map(\.cell))
-        changes.publish(change)
-        return Receipt(objects: self, cell: edits.first?.cell, written: written)
     }
 
     /// Returns these cells, and the cells of all drafts that they refer to, directly or through other drafts.

@@ -50,6 +50,8 @@ public final class LiveObjects: Sendable {
     /// The `LiveKind` of each model type that has been used.
     private let kinds = Guarded<[ObjectIdentifier: any Sendable]>([:])
     let writes = AsyncMutex()
+    /// The writes that have no result yet, in order of arrival.
+    let waitingWrites = Guarded<[WaitingWrite]>([])
     private let watcher = Guarded<Task<Void, Never>?>(nil)
 
     /// Creates the set of live objects over a source, and follows the source's changes.

@@ -27,6 +27,17 @@ public protocol ModelSource: Sendable {
     /// - Parameter now: The device's wall clock.
     func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelError) -> WriteTicket
 
+    /// Writes several transactions, in order, and makes them durable together. Each takes effect, or fails, by itself.
+    ///
+    /// - Parameters:
+    ///   - transactions: The edits of each transaction, at most `largestWriteGroup` transactions.
+    ///   - now: The device's wall clock.
+    /// - Returns: For each transaction, what `write(_:now:)` would return or throw.
+    func write(together transactions: [[ModelEdit]], now: WallTime) async -> [Result<WriteTicket, ModelError>]
+
+    /// The number of transactions that are worth being written together; 1 when each costs the same by itself.
+    var largestWriteGroup: Int { get }
+
     /// Writes the edits in place of the changes of a journal entry, and dismisses the entry, in one transaction. The
     /// edits may be empty.
     ///
@@ -55,6 +66,22 @@ public protocol ModelSource: Sendable {
 
 extension ModelSource {
     public var journal: (any LocalStore)? { nil }
+
+    public var largestWriteGroup: Int { 1 }
+
+    public func write(
+        together transactions: [[ModelEdit]], now: WallTime
+    ) async -> [Result<WriteTicket, ModelError>] {
+        var results: [Result<WriteTicket, ModelError>] = []
+        for edits in transactions {
+            do throws(ModelError) {
+                results.append(.success(try await write(edits, now: now)))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
 
     public func write(
         _ edits: [ModelEdit], correcting correction: JournalCorrection, now: WallTime

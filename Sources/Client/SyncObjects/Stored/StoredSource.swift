@@ -52,11 +52,28 @@ public struct StoredSource: ModelSource {
     public var journal: (any LocalStore)? { store }
 
     public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelError) -> WriteTicket {
-        let space = try space(of: edits)
+        let write = try local(edits)
         return WriteTicket(
-            sequence: try asked {
-                try store.commit(edits.map(\.edit), seen: seen(by: edits), in: space, now: now)
-            })
+            sequence: try asked { try store.commit(write.edits, seen: write.seen, in: write.space, now: now) })
+    }
+
+    public var largestWriteGroup: Int { 64 }
+
+    public func write(together transactions: [[ModelEdit]], now: WallTime) -> [Result<WriteTicket, ModelError>] {
+        let writes = transactions.map { edits in Result { () throws(ModelError) in try local(edits) } }
+        var sequences = store.commit(writes.compactMap { try? $0.get() }, now: now).makeIterator()
+        return writes.map { write in
+            Result { () throws(ModelError) in
+                _ = try write.get()
+                let sequence = sequences.next()
+                return WriteTicket(sequence: try asked { try sequence?.get() ?? nil })
+            }
+        }
+    }
+
+    /// Returns the write of the store for the edits of one transaction.
+    private func local(_ edits: [ModelEdit]) throws(ModelError) -> LocalWrite {
+        LocalWrite(edits.map(\.edit), seen: seen(by: edits), in: try space(of: edits))
     }
 
     /// Returns the versions of the fields that the authors of updates saw.
@@ -77,11 +94,11 @@ public struct StoredSource: ModelSource {
     public func write(
         _ edits: [ModelEdit], correcting correction: JournalCorrection, now: WallTime
     ) throws(ModelError) -> WriteTicket {
-        let space = try space(of: edits)
+        let write = try local(edits)
         do throws(StoreError) {
             return WriteTicket(
                 sequence: try store.commit(
-                    edits.map(\.edit), seen: seen(by: edits), correcting: correction, in: space, now: now))
+                    write.edits, seen: write.seen, correcting: correction, in: write.space, now: now))
         } catch {
             throw ModelError(decidingAbout: correction.entry, error)
         }

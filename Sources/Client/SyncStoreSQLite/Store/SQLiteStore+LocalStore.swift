@@ -112,10 +112,16 @@ extension SQLiteStore: LocalStore {
         _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try write { transaction in
-            try transaction.checkRoomInJournal()
-            let sequence = try transaction.commit(edits, seen: seen, in: space, now: now)
-            if sequence == nil { transaction.rollsBack = true }
-            return sequence
+            try transaction.commit(LocalWrite(edits, seen: seen, in: space), now: now)
+        }
+    }
+
+    public func commit(_ writes: [LocalWrite], now: WallTime) -> [Result<OutboxSequence?, StoreError>] {
+        do throws(StoreError) {
+            return try writeTogether(
+                writes.map { write in { transaction in try transaction.commit(write, now: now) } })
+        } catch {
+            return writes.map { _ in .failure(error) }
         }
     }
 

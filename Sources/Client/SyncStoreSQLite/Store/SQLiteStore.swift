@@ -23,6 +23,7 @@ public final class SQLiteStore: Sendable {
     private let uri: String
     let files: DatabaseFiles
     private let writer: Guarded<WriterState>
+    private let queue = WriteQueue()
     /// The connections for readers; nil when one connection does everything.
     private let readers: ReaderPool?
     /// The identity of the opened file; nil with a custom VFS.
@@ -138,24 +139,56 @@ public final class SQLiteStore: Sendable {
     // MARK: Plumbing
 
     /// Runs a call that changes something, and publishes the change after the commit.
+    ///
+    /// - Parameter body: may be called again after its changes were rolled back.
     func write<Value: Sendable>(
-        _ body: @Sendable (WriteTransaction) throws -> Value
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Value
     ) throws(StoreError) -> Value {
+        try writeTogether([body])[0].get()
+    }
+
+    /// Runs calls that change something in one transaction, and publishes their changes after the commit. Each call takes
+    /// effect, or fails, by itself.
+    ///
+    /// - Throws: when the store cannot write at all. Nothing has been called then.
+    func writeTogether<Value: Sendable>(
+        _ bodies: [@Sendable (WriteTransaction) throws -> Value]
+    ) throws(StoreError) -> [Result<Value, StoreError>] {
         try checkFileIsThere()
-        let (value, change) = try withWriter { [catalog, tables, configuration] writer in
-            try writer.inTransaction { connection in
-                try writer.checkModels(of: configuration.file)
-                let transaction = try WriteTransaction(
-                    on: connection, catalog: catalog, tables: tables, limits: configuration.limits,
-                    cache: writer.cache)
-                let value = try body(transaction)
-                if transaction.rollsBack { return .rollBack((value, StoreChange())) }
-                try transaction.finish()
-                return .commit((value, transaction.change))
+        let calls = bodies.map { WriteCall($0) }
+        queue.add(calls) { carryOut($0) }
+        return calls.map { call in
+            Result { () throws(StoreError) in
+                let (value, change) = try call.result()
+                if !change.isEmpty { changes.publish(change) }
+                return value
             }
         }
-        if !change.isEmpty { changes.publish(change) }
-        return value
+    }
+
+    /// The number of threads that wait to write.
+    var waitingThreads: Int { queue.waiting }
+
+    /// Carries out calls in one transaction. If it fails as a whole, each call runs in a transaction of its own, so that
+    /// none fails because of another.
+    private func carryOut(_ calls: [any QueuedWrite]) {
+        let hasBegun = Guarded(false)
+        do throws(StoreError) {
+            try withWriter { [catalog, tables, configuration] writer in
+                try writer.carryOut(calls, in: configuration.file) { connection in
+                    hasBegun.withLock { $0 = true }
+                    return try WriteTransaction(
+                        on: connection, catalog: catalog, tables: tables, limits: configuration.limits,
+                        cache: writer.cache)
+                }
+            }
+        } catch {
+            guard calls.count > 1, hasBegun.withLock({ $0 }) else {
+                for call in calls { call.fail(error) }
+                return
+            }
+            for call in calls { carryOut([call]) }
+        }
     }
 
     /// Runs a write that nobody observes and that can wait. Throws `busy` at once when another program is writing.

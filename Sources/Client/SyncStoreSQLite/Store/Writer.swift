@@ -3,7 +3,7 @@ import Schemas
 import SyncCore
 import SyncModel
 
-/// The store's only connection that writes.
+/// The store's only connection that writes. The calls of several threads can share one of its transactions.
 ///
 /// Not thread-safe: the store's lock protects it.
 final class Writer {
@@ -155,6 +155,37 @@ final class Writer {
         guard version != schemaVersion else { return }
         guard try StoredModels.match(tables, in: connection) else { throw StoreError.modelsChanged(file) }
         schemaVersion = version
+    }
+
+    /// Carries out calls in one transaction. An error of a call rolls back the changes of that call alone.
+    ///
+    /// - Parameter begin: makes the state of a call.
+    /// - Throws: the error of the only call, or one after which none of the calls has had an effect.
+    func carryOut(
+        _ calls: [any QueuedWrite], in file: String, _ begin: (Connection) throws -> WriteTransaction
+    ) throws {
+        try inTransaction { connection in
+            try checkModels(of: file)
+            if calls.count == 1 {
+                return try calls[0].run(in: begin(connection)) ? .commit(()) : .rollBack(())
+            }
+            var hasChanges = false
+            for call in calls {
+                let ending = try connection.savepoint { connection in
+                    try call.run(in: begin(connection)) ? .commit(true) : .rollBack(false)
+                }
+                switch ending {
+                case .success(true):
+                    hasChanges = true
+                case .success(false):
+                    cache.rolledBackToSavepoint()
+                case .failure(let error):
+                    cache.rolledBackToSavepoint()
+                    call.fail(StoreError(error))
+                }
+            }
+            return hasChanges ? .commit(()) : .rollBack(())
+        }
     }
 
     /// Calls `body` inside `BEGIN IMMEDIATE` and then commits or rolls back, as `body` chooses. An error rolls back.

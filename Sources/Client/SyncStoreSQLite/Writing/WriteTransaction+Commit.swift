@@ -4,6 +4,16 @@ import SyncModel
 
 // A local commit writes rows, bases, links, and the outbox entry together.
 extension WriteTransaction {
+    /// Carries out a local write, if the journal has room for its rejection.
+    ///
+    /// - Returns: the sequence of the outbox entry; nil when the edits change nothing.
+    func commit(_ write: LocalWrite, now: WallTime) throws -> OutboxSequence? {
+        try checkRoomInJournal()
+        let sequence = try commit(write.edits, seen: write.seen, in: write.space, now: now)
+        if sequence == nil { rollsBack = true }
+        return sequence
+    }
+
     /// Writes the edits and their outbox entry.
     ///
     /// - Parameters:

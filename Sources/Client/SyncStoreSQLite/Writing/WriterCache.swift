@@ -67,6 +67,14 @@ final class WriterCache {
         hasChanged = false
     }
 
+    /// Forgets everything that a part of a transaction may have stored or decoded. It must be called after each rollback to
+    /// a savepoint.
+    func rolledBackToSavepoint() {
+        forgetState()
+        // `hasChanged` stays true, because the whole transaction may still be rolled back.
+        if hasChanged { removeAll() }
+    }
+
     private func forgetState() {
         meta = nil
         spaceKeys = [:]

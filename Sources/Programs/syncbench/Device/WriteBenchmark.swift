@@ -75,7 +75,7 @@ struct WriteBenchmark {
         return cost
     }
 
-    /// Writes from several threads at once.
+    /// Writes from several threads at once. Only one of them checkpoints, as the engine does.
     private func measureConcurrently(
         _ count: Int64, writers: Int, in store: SQLiteStore, seed: UInt64
     ) throws -> Cost {
@@ -88,7 +88,9 @@ struct WriteBenchmark {
                 Thread {
                     defer { group.leave() }
                     do {
-                        try write(writer * each..<(writer + 1) * each, batch: 1, to: store, seed: seed)
+                        try write(
+                            writer * each..<(writer + 1) * each, batch: 1, to: store, seed: seed,
+                            checkpoints: writer == 0)
                     } catch {
                         failures.withLock { $0.append("\(error)") }
                     }
@@ -102,7 +104,9 @@ struct WriteBenchmark {
     }
 
     /// Updates two fields of one user per index. Each `batch` updates are one transaction.
-    private func write(_ indices: Range<Int64>, batch: Int64, to store: SQLiteStore, seed: UInt64) throws {
+    private func write(
+        _ indices: Range<Int64>, batch: Int64, to store: SQLiteStore, seed: UInt64, checkpoints: Bool = true
+    ) throws {
         var edits: [RecordEdit] = []
         for index in indices {
             let uid = Int64(SimulatedUsers.mix(seed &+ UInt64(index)) % UInt64(settings.rows))
@@ -113,7 +117,7 @@ struct WriteBenchmark {
                 throw BenchmarkError("a write that changed nothing was measured")
             }
             edits.removeAll(keepingCapacity: true)
-            try store.checkpoint()
+            if checkpoints { try store.checkpoint() }
         }
     }
 

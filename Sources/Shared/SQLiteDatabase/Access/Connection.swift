@@ -158,6 +158,39 @@ package final class Connection {
         }
     }
 
+    /// Calls `body` inside a savepoint of the current transaction, and then keeps or rolls back what it has changed, as
+    /// `body` chooses. An error rolls back to the savepoint.
+    ///
+    /// - Returns: the value or the error of `body`.
+    /// - Throws: an error after which the whole transaction must be rolled back.
+    package func savepoint<Value>(_ body: (Connection) throws -> Ending<Value>) throws -> Result<Value, any Error> {
+        try statement("SAVEPOINT part").run()
+        let ending: Ending<Value>
+        do {
+            ending = try body(self)
+        } catch {
+            // After some errors, such as a full disk, SQLite has already rolled back everything.
+            guard isInTransaction else { throw error }
+            try rollBackToSavepoint()
+            return .failure(error)
+        }
+        switch ending {
+        case .commit(let value):
+            try statement("RELEASE part").run()
+            return .success(value)
+        case .rollBack(let value):
+            try rollBackToSavepoint()
+            return .success(value)
+        }
+    }
+
+    private func rollBackToSavepoint() throws(DatabaseError) {
+        try statement("ROLLBACK TO part").run()
+        try statement("RELEASE part").run()
+    }
+
+    private var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
     /// Calls `body` with all its reads in one snapshot.
     package func readSnapshot<Value>(_ body: (Connection) throws -> Value) throws -> Value {
         try statement("BEGIN DEFERRED").run()
@@ -174,6 +207,6 @@ package final class Connection {
 
     /// Rolls back, unless SQLite has already done so, as it does after some errors.
     package func rollBack() throws(DatabaseError) {
-        if sqlite3_get_autocommit(handle) == 0 { try execute("ROLLBACK") }
+        if isInTransaction { try execute("ROLLBACK") }
     }
 }
