@@ -432,6 +432,28 @@ import Testing
         #expect(offered.count == 1 && offered.allSatisfy { $0.contains(#""Robert2""#) }, "\(offered)")
     }
 
+    @Test func `a write whose space has changed in the outbox is not sent, and a salvage finds its space`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.connections = .single }
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        store.close()
+        try RawDatabase(scratch.file).run("UPDATE sync_outbox SET space = 'dafault'")
+        let damaged = try scratch.open()
+        let failure = #expect(throws: StoreError.self) {
+            try damaged.takeBatch(BatchLimit(transactions: 9, bytes: .max), now: Samples.now)
+        }
+        #expect(
+            failure?.code == .corrupt
+                && failure?.message == "outbox entry 1 names the space dafault, and its transaction default")
+        #expect(throws: StoreError.self) { try damaged.verify() }
+        damaged.close()
+        let bytes = Array(try Data(contentsOf: URL(filePath: scratch.file)))
+        let (report, saved) = try Self.salvage(bytes, in: try Scratch())
+        defer { saved.close() }
+        #expect(report.outbox == SalvageReport.Count(saved: 1, lost: 0))
+        #expect(try saved.outbox(limit: 9).map(\.transaction.space) == [.default])
+    }
+
     @Test(arguments: ["held_for", "version"])
     func `a damaged column that hides an entry from every query is found before the device counts as in sync`(
         column: String

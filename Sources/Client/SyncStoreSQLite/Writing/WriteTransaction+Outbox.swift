@@ -30,6 +30,10 @@ struct StoredEntry {
             throw StoreError(.corrupt, "outbox entry \(sequence) is not as it was written")
         }
         transaction = try StoredForm.transaction(from: payload, of: "outbox entry \(sequence)")
+        guard transaction.space == space else {
+            throw StoreError(
+                .corrupt, "outbox entry \(sequence) names the space \(space), and its transaction \(transaction.space)")
+        }
         guard statement.isInteger(5), !statement.isInteger(8) else {
             throw StoreError(.corrupt, "outbox entry \(sequence) has a value of a wrong type")
         }
