@@ -8,6 +8,7 @@ import SyncStoreSQLite
 struct CountedDevice {
     private let store: SQLiteStore
     private let users: Int64
+    private static let epoch = Epoch(rawValue: "benchmark")
     private static let now = WallTime(milliseconds: 1_800_000_000_000)
 
     /// - Parameter users: the number of users, a multiple of 1,000.
@@ -25,14 +26,13 @@ struct CountedDevice {
     }
 
     private func fill() throws {
-        let epoch = Epoch(rawValue: "benchmark")
-        _ = try store.adopt(epoch, as: AccountID(rawValue: "benchmark"))
+        _ = try store.adopt(Self.epoch, as: AccountID(rawValue: "benchmark"))
         try store.follow(.default)
         for from in stride(from: 0, to: users, by: 1_000) {
             let records = (from..<from + 1_000).map { SimulatedUsers.record($0, version: Version(1)) }
             let isLast = from + 1_000 == users
             let page = PullPage(
-                space: .default, epoch: epoch, serverTime: .zero,
+                space: .default, epoch: Self.epoch, serverTime: .zero,
                 content: .snapshot(
                     [SnapshotRows(collection: "user", records: records)], isFirst: from == 0, isLast: isLast),
                 cursor: Cursor(rawValue: "\(from + 1_000)"), version: Version(users), head: Version(users),
@@ -50,6 +50,32 @@ struct CountedDevice {
             throw BenchmarkError("write \(index) changed nothing")
         }
         try store.checkpoint()
+    }
+
+    /// Applies renames of users, which arrive as a page for each 1,000. Each commit renames 100 users.
+    func changes(of rows: Int64) throws {
+        let version = Version(users)
+        for from in stride(from: 0, to: rows, by: 1_000) {
+            let commits = (Int64(0)..<10).map { commit in
+                let index = from + commit * 100
+                return Commit(
+                    version: Version(version.rawValue + index / 100 + 1),
+                    changes: (index..<index + 100).map { uid in
+                        RecordChange(
+                            collection: "user", id: SimulatedUsers.id(uid % users),
+                            effect: .updated(["display_name": .text("Renamed \(uid)")]))
+                    })
+            }
+            let last = version.rawValue + from / 100 + 10
+            let page = PullPage(
+                space: .default, epoch: Self.epoch, serverTime: .zero, content: .commits(commits),
+                cursor: Cursor(rawValue: "c\(last)"), version: Version(last), head: Version(last), hasMore: false)
+            let cursor = Cursor(rawValue: from == 0 ? "\(users)" : "c\(last - 10)")
+            guard case .applied(_, _, 1_000) = try store.apply(page, after: cursor, brake: nil, now: Self.now) else {
+                throw BenchmarkError("the device did not apply a page")
+            }
+            try store.checkpoint()
+        }
     }
 
     func read(_ uid: Int64) throws {

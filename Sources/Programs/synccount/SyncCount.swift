@@ -19,6 +19,8 @@ import SyncModel
         case read
         /// A row of the first snapshot, applied by a device.
         case snapshot
+        /// A change of one field, applied by a device with a page of 1,000.
+        case change
         /// A push of one edit, from its bytes to those of the response.
         case push
         /// A record created by the server, with its part of a transaction of 1,000.
@@ -27,7 +29,7 @@ import SyncModel
         case page
     }
 
-    @Argument(help: "The path: write, read, snapshot, push, create, or page.") var path: HotPath
+    @Argument(help: "The path: write, read, snapshot, change, push, create, or page.") var path: HotPath
     @Option(help: "How often it runs, a multiple of 1000.") var times: Int64 = 1_000
 
     func validate() throws {
@@ -48,11 +50,12 @@ import SyncModel
         defer { try? FileManager.default.removeItem(at: folder) }
         let users = [.snapshot, .create].contains(path) ? times : Self.users
         switch path {
-        case .write, .read, .snapshot:
+        case .write, .read, .snapshot, .change:
             let device = try CountedDevice(in: folder, users: users)
             defer { device.close() }
             switch path {
             case .write: for index in 0..<times { try device.write(index) }
+            case .change: try device.changes(of: times)
             case .read: for index in 0..<times { try device.read(index % users) }
             default: break
             }

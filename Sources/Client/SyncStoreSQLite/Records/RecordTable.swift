@@ -5,75 +5,93 @@ import SyncModel
 /// The table of one collection, with SQL generated from the schema.
 ///
 /// Names contain only a-z, 0-9, and _, and are quoted. Values are always bound.
-struct RecordTable: Hashable, Sendable {
-    let model: ModelSchema
-    /// The index of the collection in the catalog.
-    let position: Int
+struct RecordTable: Sendable {
+    private let shape: Shape
     /// The position in the model of each column's field, in the order of the columns: first the fields of the build
     /// that created the table, then those that later builds have added.
     var columnOrder: [Int]
 
-    let selectByID: String
-    let selectByUID: String
-    /// Selects the name of the space in which a record lives.
-    let selectSpace: String
-    let upsert: String
-    let deleteByID: String
-    let setUID: String
-    /// The assignment of a parameter to the column of each field, in the order of the model.
-    private let assignments: [String]
-    /// Selects the record that has a uid, unless it is the given record.
-    let selectHolder: String
+    /// The parts that follow from the schema. They are shared, so that copies of a table are cheap.
+    private final class Shape: Sendable {
+        let model: ModelSchema
+        let position: Int
+        /// The types of the fields, in the order of the model.
+        let types: [FieldType]
+        let columns: String
+        /// The SQL of each use.
+        let sql: [String]
+        let setUID: String
+        /// The assignment of a parameter to the column of each field, in the order of the model.
+        let assignments: [String]
+
+        init(model: ModelSchema, position: Int) {
+            self.model = model
+            self.position = position
+            types = model.fields.map(\.type)
+            let table = RecordTable.quote(model.collection.rawValue)
+            let fields = model.fields.map { RecordTable.quote($0.name.rawValue) }
+            assignments = fields.map { "\($0) = ?" }
+            let stored = ["id", "uid", "version", "sync_space", "sync_fields", "sync_unknown"] + fields
+            let columns = (["sync_row"] + stored).joined(separator: ", ")
+            let places = stored.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+            let updates = stored.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+            self.columns = columns
+            sql = Use.allCases.map { use in
+                switch use {
+                case .selectByID: "SELECT \(columns) FROM \(table) WHERE id = ?1"
+                case .selectByUID: "SELECT \(columns) FROM \(table) WHERE uid = ?1 AND uid >= 0"
+                case .selectSpace:
+                    """
+                    SELECT (SELECT space.name FROM sync_space AS space WHERE space.key = live.sync_space) \
+                    FROM \(table) AS live WHERE live.id = ?1
+                    """
+                case .upsert:
+                    """
+                    INSERT INTO \(table) (\(stored.joined(separator: ", "))) VALUES (\(places)) \
+                    ON CONFLICT (id) DO UPDATE SET \(updates)
+                    """
+                case .deleteByID: "DELETE FROM \(table) WHERE id = ?1"
+                case .selectHolder:
+                    "SELECT id, version, sync_space FROM \(table) WHERE uid = ?1 AND uid >= 0 AND id <> ?2"
+                }
+            }
+            setUID = "UPDATE \(table) SET uid = ?2 WHERE id = ?1"
+        }
+    }
 
     /// The number of columns before the first field in `columns`.
     static let fixedColumns: Int32 = 7
 
-    /// The column names of a row, in order, separated by commas.
-    let columns: String
+    init(model: ModelSchema, position: Int) {
+        shape = Shape(model: model, position: position)
+        columnOrder = Array(model.fields.indices)
+    }
 
+    var model: ModelSchema { shape.model }
+    /// The index of the collection in the catalog.
+    var position: Int { shape.position }
+    /// The column names of a row, in order, separated by commas.
+    var columns: String { shape.columns }
+    var setUID: String { shape.setUID }
     var name: String { model.collection.rawValue }
     var quoted: String { Self.quote(name) }
 
-    init(model: ModelSchema, position: Int) {
-        self.model = model
-        self.position = position
-        columnOrder = Array(model.fields.indices)
-        let table = Self.quote(model.collection.rawValue)
-        assignments = model.fields.map { "\(Self.quote($0.name.rawValue)) = ?" }
-        let fields = model.fields.map { Self.quote($0.name.rawValue) }
-        let stored = ["id", "uid", "version", "sync_space", "sync_fields", "sync_unknown"] + fields
-        columns = (["sync_row"] + stored).joined(separator: ", ")
-        selectByID = "SELECT \(columns) FROM \(table) WHERE id = ?1"
-        selectByUID = "SELECT \(columns) FROM \(table) WHERE uid = ?1 AND uid >= 0"
-        selectSpace = """
-            SELECT (SELECT space.name FROM sync_space AS space WHERE space.key = live.sync_space) \
-            FROM \(table) AS live WHERE live.id = ?1
-            """
-        let places = stored.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
-        let updates = stored.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        upsert = """
-            INSERT INTO \(table) (\(stored.joined(separator: ", "))) VALUES (\(places)) \
-            ON CONFLICT (id) DO UPDATE SET \(updates)
-            """
-        deleteByID = "DELETE FROM \(table) WHERE id = ?1"
-        selectHolder = "SELECT id, version, sync_space FROM \(table) WHERE uid = ?1 AND uid >= 0 AND id <> ?2"
-        setUID = "UPDATE \(table) SET uid = ?2 WHERE id = ?1"
-    }
-
-    /// Returns SQL that sets the fields at `positions` in the model to the first parameters, in the record whose id is the
-    /// last one.
+    /// Returns SQL that sets the fields at `positions` in the model to the first parameters, in the row whose key is the last
+    /// one.
     ///
     /// A column that is not named costs nothing, and neither do its indexes, such as that of the uid.
-    func update(of positions: [Int]) -> String {
+    ///
+    /// - Parameter setsVersions: whether the first two parameters are the record's version and the versions of its fields.
+    private func update(of positions: [Int], setsVersions: Bool) -> String {
         var sql = "UPDATE "
         sql.reserveCapacity(64 * (positions.count + 1))
         sql += quoted
-        sql += " SET "
+        sql += setsVersions ? " SET version = ?, sync_fields = ?" : " SET "
         for (index, position) in positions.enumerated() {
-            if index > 0 { sql += ", " }
-            sql += assignments[position]
+            if index > 0 || setsVersions { sql += ", " }
+            sql += shape.assignments[position]
         }
-        sql += " WHERE id = ?"
+        sql += " WHERE sync_row = ?"
         return sql
     }
 
@@ -92,12 +110,14 @@ struct StoredRow {
     var record: Record
     /// The key of the space in which the record lives.
     var space: Int64
+    /// SQLite's own key of the row; nil for a row that has not been read.
+    var key: Int64?
 }
 
 extension RecordTable {
     /// Reads the current row of a statement that selects `columns`.
     func row(_ statement: Statement) throws -> StoredRow {
-        StoredRow(record: try record(statement), space: space(statement))
+        StoredRow(record: try record(statement), space: space(statement), key: statement.integer(0))
     }
 
     /// Returns the key of the space in the current row of a statement that selects `columns`.
@@ -119,20 +139,18 @@ extension RecordTable {
         if !statement.isNull(6) {
             record.unknown = try StoredForm.patch(from: statement.bytes(6), of: "\(name) \(id)")
         }
-        record.values.reserveCapacity(model.fields.count)
+        record.values.reserveCapacity(shape.types.count)
         var column = Self.fixedColumns
-        for field in model.fields {
-            record.values.append(try value(statement, column, field))
+        for type in shape.types {
+            record.values.append(try value(statement, column, type))
             column += 1
         }
         return record
     }
 
-    private func value(
-        _ statement: Statement, _ column: Int32, _ field: FieldSchema
-    ) throws -> FieldValue {
+    private func value(_ statement: Statement, _ column: Int32, _ type: FieldType) throws -> FieldValue {
         if statement.isNull(column) { return .null }
-        return switch field.type {
+        return switch type {
         case .boolean: .boolean(statement.integer(column) != 0)
         case .integer: .integer(statement.integer(column))
         case .real: .real(statement.real(column))
@@ -148,9 +166,9 @@ extension RecordTable {
     ///   a value.
     func bind(_ row: StoredRow, to statement: Statement) throws {
         let record = row.record
-        guard record.values.count == model.fields.count else {
+        guard record.values.count == shape.types.count else {
             throw StoreError(
-                .contradiction, "\(name) \(record.id) has \(record.values.count) values; expected \(model.fields.count)"
+                .contradiction, "\(name) \(record.id) has \(record.values.count) values; expected \(shape.types.count)"
             )
         }
         statement.bind(1, record.id)
@@ -164,20 +182,42 @@ extension RecordTable {
             statement.bind(6, text: try StoredForm.bytes(of: record.unknown))
         }
         var parameter = Self.fixedColumns
-        for (field, value) in zip(model.fields, record.values) {
-            if let type = value.type {
-                guard type == field.type else {
-                    throw StoreError(
-                        .contradiction,
-                        "\(name) \(record.id): \(field.name) holds \(field.type.rawValue), not \(type.rawValue)")
-                }
-                if case .real(let number) = value, !number.isFinite {
-                    throw StoreError(.contradiction, "\(name) \(record.id): \(field.name) is not a finite number")
-                }
-            }
-            statement.bind(parameter, value)
+        for (position, value) in record.values.enumerated() {
+            try bind(value, ofFieldAt: position, in: record.id, to: statement, at: parameter)
             parameter += 1
         }
+    }
+
+    /// Binds the parameters of `update(of:setsVersions: true)`.
+    ///
+    /// - Throws: `contradiction` when a value does not have its field's type.
+    func bind(_ record: Record, at key: Int64, fieldsAt positions: [Int], to statement: Statement) throws {
+        statement.bind(1, record.version.rawValue)
+        statement.bind(2, blob: FieldVersions.encode(record, order: columnOrder))
+        var parameter: Int32 = 3
+        for position in positions {
+            try bind(record.values[position], ofFieldAt: position, in: record.id, to: statement, at: parameter)
+            parameter += 1
+        }
+        statement.bind(parameter, key)
+    }
+
+    private func bind(
+        _ value: FieldValue, ofFieldAt position: Int, in id: RecordID, to statement: Statement, at parameter: Int32
+    ) throws {
+        if let type = value.type {
+            guard type == shape.types[position] else {
+                throw StoreError(
+                    .contradiction,
+                    "\(name) \(id): \(model.fields[position].name) holds \(shape.types[position].rawValue), not \(type.rawValue)"
+                )
+            }
+            if case .real(let number) = value, !number.isFinite {
+                throw StoreError(
+                    .contradiction, "\(name) \(id): \(model.fields[position].name) is not a finite number")
+            }
+        }
+        statement.bind(parameter, value)
     }
 }
 
@@ -189,18 +229,22 @@ extension RecordTable {
 
     /// Returns the connection's cached statement for one use of this table.
     func statement(_ use: Use, on connection: Connection) throws(DatabaseError) -> Statement {
-        try connection.statement(numbered: position * Use.allCases.count + use.rawValue, sql(for: use))
+        try connection.statement(
+            numbered: position * Use.allCases.count + use.rawValue, shape.sql[use.rawValue])
     }
 
-    private func sql(for use: Use) -> String {
-        switch use {
-        case .selectByID: selectByID
-        case .selectByUID: selectByUID
-        case .selectSpace: selectSpace
-        case .upsert: upsert
-        case .deleteByID: deleteByID
-        case .selectHolder: selectHolder
+    /// Returns the connection's cached statement for `update(of:setsVersions:)`.
+    ///
+    /// - Parameter positions: at most `StoreLimits.fieldsOfPartialUpdate` of them.
+    func updateStatement(
+        of positions: [Int], setsVersions: Bool = false, on connection: Connection
+    ) throws(DatabaseError) -> Statement {
+        var key = position << 1 | (setsVersions ? 1 : 0)
+        for index in 0..<StoreLimits.fieldsOfPartialUpdate {
+            // A position is less than `SchemaLimits.fields`, so it fits in 8 bits.
+            key = key << 8 | (index < positions.count ? positions[index] + 1 : 0)
         }
+        return try connection.statement(keyed: key, update(of: positions, setsVersions: setsVersions))
     }
 
     /// Returns the row of a record; nil when the record does not exist.

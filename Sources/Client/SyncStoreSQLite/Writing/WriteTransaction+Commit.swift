@@ -199,20 +199,22 @@ extension WriteTransaction {
             try setBase(draft.place, .shown(original.record), in: space)
         }
         guard let record = draft.current else { return try deleteRow(draft.place) }
-        if case .update(let edits) = draft.kind, edits.count <= StoreLimits.fieldsOfPartialUpdate {
-            try update(draft.place, edits)
+        if case .update(let edits) = draft.kind, edits.count <= StoreLimits.fieldsOfPartialUpdate,
+            let key = draft.original?.key
+        {
+            try update(draft.place, at: key, edits)
         } else {
             try write(StoredRow(record: record, space: space), to: tables[draft.place.table])
         }
     }
 
     /// Writes the edited fields of a row that exists.
-    private func update(_ place: RecordPlace, _ edits: [FieldEdit]) throws {
+    private func update(_ place: RecordPlace, at key: Int64, _ edits: [FieldEdit]) throws {
         let table = tables[place.table]
         let positions = edits.compactMap { table.model.position(of: $0.field) }
-        let statement = try connection.statement(composed: table.update(of: positions))
+        let statement = try table.updateStatement(of: positions, on: connection)
         for (index, edit) in edits.enumerated() { statement.bind(Int32(index + 1), edit.value) }
-        statement.bind(Int32(edits.count + 1), place.id)
+        statement.bind(Int32(edits.count + 1), key)
         try statement.run()
         change.touch(table.model.collection, place.id)
     }

@@ -388,10 +388,14 @@ extension WriteTransaction {
         var isPending = false
         if mayBePending { isPending = try hasPending(place) }
         let (old, home): (Base, Int64?)
+        var key: Int64?
         if isPending {
             (old, home) = try shownBase(place)
+        } else if let row = try row(place) {
+            (old, home) = (.shown(row.record), row.space)
+            key = row.key
         } else {
-            (old, home) = try row(place).map { (.shown($0.record), $0.space) } ?? (.absent, nil)
+            (old, home) = (.absent, nil)
         }
         if old.record?.version == .zero, home != space.key {
             // Only a lost history has shown this record, in another space, whose own snapshot will remove it. Unless
@@ -404,6 +408,10 @@ extension WriteTransaction {
         if isPending {
             try setBase(place, new, in: space.key)
             try recompute(place)
+        } else if let key, let record = new.record, case .updated(let patch) = change.effect, home == space.key,
+            record.unknown == old.record?.unknown, patch.count <= StoreLimits.fieldsOfPartialUpdate
+        {
+            try update(record, at: key, fields: patch, in: table)
         } else if let record = new.record {
             try write(StoredRow(record: record, space: space.key), to: table)
         } else {

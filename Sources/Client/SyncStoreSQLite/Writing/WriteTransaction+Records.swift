@@ -34,6 +34,21 @@ extension WriteTransaction {
         change.touch(table.model.collection, row.record.id)
     }
 
+    /// Writes the fields that a change of the server has set, and the versions, into the row of a record. Its space, uid, and
+    /// unknown fields must not have changed.
+    func update(_ record: Record, at key: Int64, fields: Patch, in table: RecordTable) throws {
+        let positions = fields.compactMap { table.model.position(of: $0.field) }
+        let statement = try table.updateStatement(of: positions, setsVersions: true, on: connection)
+        do {
+            try table.bind(record, at: key, fieldsAt: positions, to: statement)
+        } catch {
+            statement.reset()
+            throw error
+        }
+        try statement.run()
+        change.touch(table.model.collection, record.id)
+    }
+
     /// Clears a uid, which the server has now given to the record `id`, on any other record that has it from a lost
     /// history.
     ///

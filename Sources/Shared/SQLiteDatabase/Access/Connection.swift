@@ -10,13 +10,15 @@ package final class Connection {
     private var composed: [String: Statement] = [:]
     /// Cached statements by the caller's numbers, so that a lookup hashes nothing.
     private var numbered: [Statement?] = []
+    /// Cached statements by the caller's keys, of which there may be many.
+    private var keyed: [Int: Statement] = [:]
     /// The memory in which the WAL hook stores `pagesInWAL`; nil before `takeOverCheckpoints()`.
     var walPages: UnsafeMutablePointer<Int32>?
     /// The opened file; nil for a database in memory or of a custom VFS.
     private let identity: DatabaseFiles.Identity?
 
-    /// Maximum number of cached statements with composed SQL: more than an ordinary
-    /// application has queries, and edits of different fields.
+    /// Maximum number of cached statements with composed SQL, and of those with keys: more than an ordinary application has
+    /// queries, and edits of different fields.
     private static let mostComposed = 100
 
     /// Opens a connection, which closes when this object is destroyed.
@@ -46,6 +48,7 @@ package final class Connection {
         literal.removeAll()
         composed.removeAll()
         numbered.removeAll()
+        keyed.removeAll()
         sqlite3_close_v2(handle)
         if let identity { OpenDatabases.shared.closed(identity) }
         walPages?.deallocate()
@@ -90,6 +93,17 @@ package final class Connection {
         let statement = try prepare(sql())
         while numbered.count <= number { numbered.append(nil) }
         numbered[number] = statement
+        return statement
+    }
+
+    /// Returns the cached statement with one of the caller's keys, and prepares it on first use.
+    ///
+    /// - Parameter key: always stands for the same SQL. Unlike numbers, keys may be far apart.
+    package func statement(keyed key: Int, _ sql: @autoclosure () -> String) throws(DatabaseError) -> Statement {
+        if let statement = keyed[key] { return statement }
+        if keyed.count >= Self.mostComposed { keyed.removeAll(keepingCapacity: true) }
+        let statement = try prepare(sql())
+        keyed[key] = statement
         return statement
     }
 
