@@ -174,7 +174,9 @@ import Testing
     @Test func `nothing is pushed or pulled with another account's token until the owner's token is back`() {
         var harness = SessionHarness()
         let owner = AccountID(rawValue: "bo")
-        harness.send(.host(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up)))
+        let stored = SessionHarness.stored(
+            account: owner, outbox: OutboxSummary(waiting: 1), cursor: Cursor(rawValue: "1"), version: Version(1))
+        harness.send(.host(.started(stored, .up)))
         harness.answerHello()
         #expect(harness.storeActions.isEmpty && harness.push == nil && harness.pull == nil)
         guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
@@ -190,6 +192,26 @@ import Testing
                     protocolVersions: hello.protocolVersions, epoch: hello.epoch, account: owner,
                     serverTime: hello.serverTime, limits: hello.limits)))
         #expect(harness.pull?.request.account == owner)
+    }
+
+    @Test func `after a hello alone, another account takes the database, unless the store knows more`() {
+        for isRefused in [false, true] {
+            var harness = SessionHarness()
+            let owner = AccountID(rawValue: "bo")
+            harness.send(.host(.started(SessionHarness.stored(account: owner), .up)))
+            harness.answerHello()
+            #expect(harness.storeActions == [.adopt(SessionHarness.epoch, SessionHarness.account)])
+            #expect(harness.push == nil && harness.pull == nil)
+            if isRefused {
+                let refusal = TransportError.otherAccount(SessionHarness.account, than: owner)
+                harness.answerStore(.failed(.session(.adopting), StoreError(.otherAccount, refusal.message)))
+                #expect(harness.session.status(now: .zero).connection == .refused(refusal))
+                #expect(harness.pull == nil)
+            } else {
+                harness.answerStore(.sessionChanged(SessionHarness.stored()))
+                #expect(harness.pull?.request.account == SessionHarness.account)
+            }
+        }
     }
 
     @Test func `a push refused because the token is another account's stays in the outbox`() {

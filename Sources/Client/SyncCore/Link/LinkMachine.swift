@@ -79,7 +79,7 @@ package struct LinkMachine: Hashable, Sendable {
         }
     }
 
-    /// - Parameter account: The owner of the database; nil when it has not contacted a server yet.
+    /// - Parameter account: The owner of the database; nil when it has none yet.
     mutating func helloEnded(
         _ request: Serial, _ result: Result<ServerHello, TransportError>, account: AccountID?, _ turn: inout Turn
     ) -> [SyncAction] {
@@ -122,6 +122,8 @@ package struct LinkMachine: Hashable, Sendable {
     /// store has recorded both.
     mutating func adoptionFailed(_ failure: StoreError, _ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
+        // Something was exchanged with the owner's server that this session does not know of.
+        if failure.code == .otherAccount { return wait(after: TransportError(.otherAccount, failure.message), &turn) }
         var actions: [SyncAction] = []
         let delay = backoff.nextDelay(retryAfter: nil, policy: turn.policy.backoff, random: &turn.random)
         state = .storeFailed(turn.arm(after: delay, &actions), failure)
@@ -215,10 +217,20 @@ package struct LinkMachine: Hashable, Sendable {
     }
 }
 
+extension TransportError {
+    /// Returns the refusal of a token that belongs to another account than the database.
+    package static func otherAccount(_ account: AccountID, than owner: AccountID) -> TransportError {
+        TransportError(
+            .otherAccount,
+            "the token belongs to '\(account)', but this database belongs to '\(owner)': log in as '\(owner)', or use another database"
+        )
+    }
+}
+
 extension ServerHello {
     /// Returns the reason why the database must not talk to this server, or nil when it may.
     ///
-    /// - Parameter account: The owner of the database; nil when it has not contacted a server yet.
+    /// - Parameter account: The owner of the database; nil when it has none yet.
     package func refusal(for account: AccountID?) -> TransportError? {
         if !protocolVersions.contains(ProtocolVersion.current) {
             return TransportError(
@@ -226,12 +238,7 @@ extension ServerHello {
                 "the server supports versions \(protocolVersions.lowerBound) to \(protocolVersions.upperBound) of the protocol; this build needs version \(ProtocolVersion.current)"
             )
         }
-        if let account, account != self.account {
-            return TransportError(
-                .otherAccount,
-                "the token belongs to '\(self.account)', but this database belongs to '\(account)': log in as '\(account)', or use another database"
-            )
-        }
+        if let account, account != self.account { return .otherAccount(self.account, than: account) }
         return nil
     }
 }

@@ -14,7 +14,7 @@ package struct SessionMachine: Hashable, Sendable {
     package private(set) var pulls: [PullMachine] = []
     package private(set) var hints = HintsMachine()
     package private(set) var epoch: Epoch?
-    /// The account that owns the database; nil before the first contact.
+    /// The account of the database; nil before the first contact.
     package private(set) var account: AccountID?
     package private(set) var nextSerial = 0
 
@@ -152,10 +152,12 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func helloEnded(
         _ request: Serial, _ result: Result<ServerHello, TransportError>, _ turn: inout Turn
     ) -> [SyncAction] {
-        let actions = link.helloEnded(request, result, account: account, &turn)
+        let actions = link.helloEnded(request, result, account: hasExchanged ? account : nil, &turn)
         guard let hello = link.hello, case .success(hello) = result, !actions.isEmpty else { return actions }
         // The store does not have the server's history or account yet. Record them before anything is pushed or pulled.
-        if hello.epoch != epoch || account == nil { return actions + [.store(.adopt(hello.epoch, hello.account))] }
+        if hello.epoch != epoch || hello.account != account {
+            return actions + [.store(.adopt(hello.epoch, hello.account))]
+        }
         return actions + contactMade(&turn)
     }
 
@@ -312,7 +314,7 @@ package struct SessionMachine: Hashable, Sendable {
 
     private mutating func sessionChanged(_ session: StoredSession, _ turn: inout Turn) -> [SyncAction] {
         let isNewEpoch = session.epoch != epoch
-        let isFirstContact = account == nil
+        let isOtherAccount = account != session.account
         epoch = session.epoch
         account = session.account
         var actions = outbox.sessionChanged(session, isNewEpoch: isNewEpoch)
@@ -324,7 +326,7 @@ package struct SessionMachine: Hashable, Sendable {
             }
         }
         // A new identity alone does not interrupt the contact, so waiting pulls keep waiting.
-        guard contact != nil, isNewEpoch || isFirstContact else { return actions }
+        guard contact != nil, isNewEpoch || isOtherAccount else { return actions }
         return actions + contactMade(&turn)
     }
 
@@ -367,6 +369,14 @@ package struct SessionMachine: Hashable, Sendable {
         guard case .running = phase, let hello = link.hello, hello.epoch == epoch, hello.account == account
         else { return nil }
         return hello
+    }
+
+    /// Whether this session knows that something was exchanged with a server. Until then, another account may take the
+    /// database: a hello alone transfers nothing, and its answer may have been forged, or the token wrong. The store
+    /// decides.
+    private var hasExchanged: Bool {
+        outbox.summary.sent + outbox.summary.answered > 0
+            || pulls.contains { $0.stored.cursor != nil || $0.stored.version > .zero }
     }
 
     private var isQuiet: Bool {

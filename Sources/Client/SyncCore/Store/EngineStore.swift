@@ -101,8 +101,8 @@ public protocol EngineStore: Sendable {
     /// Stores the server's history. If it replaces another one, cursors are forgotten, and everything unconfirmed will
     /// be sent again under a new incarnation.
     ///
-    /// - Parameter account: The account that the server takes the device for. The first account becomes the owner of
-    ///   the database.
+    /// - Parameter account: The account that the server takes the device for. It becomes the owner of the database, if
+    ///   nothing has been exchanged with a server before.
     /// - Throws: `otherAccount` when the database belongs to another account. Nothing is changed then.
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreError) -> StoredSession
 

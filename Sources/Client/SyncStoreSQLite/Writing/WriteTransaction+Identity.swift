@@ -12,8 +12,8 @@ extension WriteTransaction {
     }
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws -> StoredSession {
-        if let owner = meta.account, owner != account {
-            throw StoreError(.otherAccount, "the database belongs to the account '\(owner)', not to '\(account)'")
+        if let owner = meta.account, owner != account, try hasExchanged() {
+            throw StoreError(.otherAccount, TransportError.otherAccount(account, than: owner).message)
         }
         meta.account = account
         let known = meta.epoch
@@ -29,6 +29,21 @@ extension WriteTransaction {
             }
         }
         return try session()
+    }
+
+    /// Whether anything was sent to a server or came from one. A hello alone does not count.
+    private func hasExchanged() throws -> Bool {
+        if meta.identity.incarnation > 0 || meta.nextNumber > .first || meta.journal.entries > 0 { return true }
+        if try SpaceRow.all(connection).contains(where: { $0.phase != .empty || $0.completeAt > .zero }) { return true }
+        if try connection.integer(
+            of: "SELECT EXISTS (SELECT 1 FROM sync_former_client) OR EXISTS (SELECT 1 FROM sync_foreign)") != 0
+        {
+            return true
+        }
+        // After a reset, the cursors are gone, and the records are still here. A server gives each a uid.
+        return try tables.contains { table in
+            try connection.integer(of: "SELECT EXISTS (SELECT 1 FROM \(table.quoted) WHERE uid >= 0)") != 0
+        }
     }
 
     /// Marks everything that the server has shown as shown by a history that may be lost. The next snapshots are

@@ -154,13 +154,36 @@ extension LocalStoreConformance {
                     try fixture.push().transactions.map(\.hash), is: batch.transactions.map(\.hash),
                     "the repeated batch")
             },
-            Check("a database belongs to the account that it first met a server with") { fixture in
+            Check("after a hello alone, another account may take the database") { fixture in
                 try fixture.sendHello()
+                _ = try fixture.createUser()
+                let other = AccountID(rawValue: "someone else")
+                let session = try fixture.store.adopt(Epoch(rawValue: "another"), as: other)
+                try fixture.expect(session.account, is: other, "the account")
+                try fixture.expect(session.outbox.waiting, is: 1, "the count of waiting entries")
+            },
+            Check("a database belongs to the account with which it has pulled") { fixture in
+                _ = try fixture.syncedUser("ada")
                 let session = try fixture.store.session()
                 try fixture.expect(.otherAccount) {
                     _ = try fixture.store.adopt(Epoch(rawValue: "another"), as: AccountID(rawValue: "someone else"))
                 }
                 try fixture.expect(try fixture.store.session(), is: session, "the session")
+            },
+            Check("a database belongs to the account with which it has pushed") { fixture in
+                try fixture.sendHello()
+                _ = try fixture.createUser()
+                _ = try fixture.push()
+                try fixture.expect(.otherAccount) {
+                    _ = try fixture.store.adopt(fixture.epoch, as: AccountID(rawValue: "someone else"))
+                }
+            },
+            Check("a database belongs to its account after another history, too") { fixture in
+                _ = try fixture.syncedUser("ada")
+                _ = try fixture.store.adopt(Epoch(rawValue: "restored"), as: fixture.account)
+                try fixture.expect(.otherAccount) {
+                    _ = try fixture.store.adopt(fixture.epoch, as: AccountID(rawValue: "someone else"))
+                }
             },
             Check("another epoch forgets cursors, and sends everything unconfirmed again under a new identity") {
                 fixture in
