@@ -105,14 +105,34 @@ extension WriteTransaction {
     ) throws {
         var kept = try recordsNeeded(by: transaction)
         for create in known { kept.add(create) }
-        let part: [UInt8]? =
-            if case .part(let own) = own.among(transaction.mutations) {
-                try StoredForm.bytes(of: Transaction(space: transaction.space, mutations: own))
-            } else { nil }
         try insert(
             event: "lost", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
-            records: try kept.stored(in: transaction.space), isOwn: own == .all, ownPart: part, rejection: nil,
-            now: now)
+            records: try kept.stored(in: transaction.space), isOwn: own == .all,
+            ownPart: try ownPart(of: transaction, own), rejection: nil, now: now)
+    }
+
+    /// Whether an entry that nobody has decided about offers a lost transaction, and keeps what this device wrote of it.
+    func isOffered(lost transaction: Transaction, own: OwnChanges) throws -> Bool {
+        let known = try connection.statement(
+            """
+            SELECT 1 FROM sync_journal WHERE state = 'active' AND event = 'lost' AND space = ?1 AND payload = ?2
+                AND (own = 1 OR (?3 = 0 AND (?4 IS NULL OR own_part = ?4))) LIMIT 1
+            """)
+        known.bind(1, transaction.space.rawValue)
+        known.bind(2, text: try StoredForm.bytes(of: transaction))
+        known.bind(3, own == .all ? 1 : 0)
+        if let part = try ownPart(of: transaction, own) {
+            known.bind(4, text: part)
+        } else {
+            known.bind(4, nil as String?)
+        }
+        return try known.first { _ in true } ?? false
+    }
+
+    /// Returns the stored form of the part of a lost transaction that this device wrote; nil if it wrote all or nothing.
+    private func ownPart(of lost: Transaction, _ own: OwnChanges) throws -> [UInt8]? {
+        guard case .part(let part) = own.among(lost.mutations) else { return nil }
+        return try StoredForm.bytes(of: Transaction(space: lost.space, mutations: part))
     }
 
     /// Returns the changes of a lost entry that this device wrote, as far as it knows.

@@ -122,7 +122,7 @@ extension WriteTransaction {
             guard let former = try formerVersions(of: place), let record = try row(place)?.record else { return false }
             return Self.areOwn(record, former)
         } note: { transaction, isOwn in
-            try note(lost: transaction, own: isOwn ? .all : try ownPart(of: transaction, in: space.key), now: now)
+            try noteOnce(lost: transaction, own: isOwn ? .all : try ownPart(of: transaction, in: space.key), now: now)
         }
         for place in places { _ = try takeFormerVersions(of: place) }
     }
@@ -206,7 +206,7 @@ extension WriteTransaction {
         } isOwn: { _ in
             true
         } note: { transaction, _ in
-            try note(lost: transaction, own: .all, now: now)
+            try noteOnce(lost: transaction, own: .all, now: now)
         }
     }
 
@@ -283,9 +283,17 @@ extension WriteTransaction {
     func offer(lost changes: [Mutation], in space: SpaceID, own: OwnChanges, now: WallTime) throws {
         var entry = TransactionPacker(space: space)
         for group in Transaction(space: space, mutations: changes).referenceGroups {
-            if let full = entry.add(group) { try note(lost: full, own: own, now: now) }
+            if let full = entry.add(group) { try noteOnce(lost: full, own: own, now: now) }
         }
-        if let rest = entry.take() { try note(lost: rest, own: own, now: now) }
+        if let rest = entry.take() { try noteOnce(lost: rest, own: own, now: now) }
+    }
+
+    /// Notes lost changes, unless the journal already offers the same ones in an entry that nobody has decided about.
+    ///
+    /// Otherwise, a device that meets two histories in turn, such as those of two servers behind one address, would fill its
+    /// journal.
+    private func noteOnce(lost transaction: Transaction, own: OwnChanges, now: WallTime) throws {
+        if try !isOffered(lost: transaction, own: own) { try note(lost: transaction, own: own, now: now) }
     }
 }
 

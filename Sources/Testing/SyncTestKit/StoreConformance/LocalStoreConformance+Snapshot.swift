@@ -255,6 +255,33 @@ extension LocalStoreConformance {
                 try fixture.expect(
                     try fixture.offers().map(\.patch), is: [["username": .text("mine")]], "what the journal offers")
             },
+            Check("a device that meets two histories in turn is offered lost values once") { fixture in
+                try fixture.sendHello()
+                let (id, other) = (fixture.id(), fixture.id())
+                let (shown, older) = (
+                    fixture.shownUser(id, uid: 7, version: 3, "ada"), fixture.shownUser(other, uid: 8, version: 1, "bo")
+                )
+                for round in 0..<3 {
+                    for (epoch, records) in [(fixture.epoch, [shown, older]), (Epoch(rawValue: "copy"), [older])] {
+                        if round > 0 || epoch != fixture.epoch {
+                            _ = try fixture.store.adopt(epoch, as: fixture.account)
+                        }
+                        try fixture.pull(
+                            fixture.snapshot([SnapshotRows(collection: "users", records: records)], at: 3, of: epoch))
+                    }
+                }
+                let offers = try fixture.store.journal(state: .active, limit: 9)
+                try fixture.expect(offers.count, is: 1, "the number of entries")
+                try fixture.expect(
+                    try fixture.offers().map(\.patch), is: [["username": .text("ada")]], "what they offer")
+                try fixture.store.dismiss(journal: offers[0].number)
+                for (epoch, records) in [(fixture.epoch, [shown, older]), (Epoch(rawValue: "copy"), [older])] {
+                    _ = try fixture.store.adopt(epoch, as: fixture.account)
+                    try fixture.pull(
+                        fixture.snapshot([SnapshotRows(collection: "users", records: records)], at: 3, of: epoch))
+                }
+                try fixture.expect(try fixture.offers().count, is: 1, "the number of offers after a decision")
+            },
             Check("lost values are restored in parts, without references to missing records") { fixture in
                 let (ada, dee, art, ghost) = (fixture.id(), fixture.id(), fixture.id(), fixture.id())
                 let orphan = fixture.id()
