@@ -142,10 +142,8 @@ import Testing
         #expect(throws: AuthorityError.self) { try world.push(&first, update("user", 1, at: 7, "bio", .text("copy"))) }
         #expect(try world.authority.release(restored[1].identity.client) == Principal(name: "anna"))
         #expect(try world.authority.release(Device(99).identity.client) == nil)
-        try world.authority.measureUsage()
         #expect(try world.push(&restored[1], update("user", 1, at: 8, "bio", .text("back"))).version != nil)
         let wider = AuthorityWorld(policy: AuthorityPolicy(accounts: AccountLimits(clients: 2)), over: world.store)
-        try wider.authority.measureUsage()
         first.next = TransactionNumber.first.next
         #expect(try wider.push(&first, update("user", 1, at: 7, "bio", .text("copy"))).version != nil)
         var third = Device(7)

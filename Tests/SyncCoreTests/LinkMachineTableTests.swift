@@ -84,7 +84,7 @@ import Testing
         awaiting | hello | online, 1 failures, 1 doubts | disarm#2
         awaiting | hello of another account | refused, 1 failures, 1 doubts | disarm#2 arm
         awaiting | hello failed | waiting, 2 failures, 1 doubts | disarm#2 arm
-        awaiting | hello refused | refused, 1 failures, 1 doubts | disarm#2 arm
+        awaiting | hello refused | refused, 2 failures, 1 doubts | disarm#2 arm
         awaiting | timer | waiting, 2 failures, 1 doubts | abandon#1 arm
         awaiting | credentials changed | awaiting, 1 failures, 1 doubts | abandon#1 disarm#2 hello arm
         awaiting | exchange succeeded | awaiting, 0 failures, 1 doubts |

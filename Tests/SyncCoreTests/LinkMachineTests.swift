@@ -280,6 +280,25 @@ import Testing
         #expect(harness.openHello != nil && harness.now == .seconds(90))
     }
 
+    @Test(arguments: [TransportError.Code.unauthorized, .forbidden, .incompatible])
+    func `a refusal that may be a gateway's is repeated soon, and one of the server after minutes`(
+        code: TransportError.Code
+    ) {
+        for isDefinite in [false, true] {
+            var harness = SessionHarness()
+            harness.send(.host(.started(SessionHarness.stored(), .up)))
+            for _ in 0..<20 {
+                let before = harness.now
+                harness.answerHello(.failure(TransportError(code, "refused", isDefinite: isDefinite)))
+                harness.wake()
+                let wait = harness.now - before
+                #expect(harness.openHello != nil && wait <= harness.policy.refusalRetry)
+                #expect(isDefinite ? wait == harness.policy.refusalRetry : wait <= harness.policy.backoff.cap)
+                if before == .zero, !isDefinite { #expect(wait <= .seconds(5)) }
+            }
+        }
+    }
+
     @Test(arguments: [TransportError.Code.unauthorized, .forbidden])
     func `a pause requested with a refusal is kept even after the credentials change`(code: TransportError.Code) {
         var harness = SessionHarness()

@@ -63,7 +63,9 @@ extension SyncEngine {
             return try StoreError.typed(body)
         } catch {
             logger.error(
-                "The local store failed.", metadata: ["task": "\(task)", "code": "\(error.code)", "reason": "\(error)"])
+                error.code == .contradiction
+                    ? "A response of the server was not stored." : "The local store failed.",
+                metadata: ["task": "\(task)", "code": "\(error.code)", "reason": "\(error)"])
             return .failed(task, error)
         }
     }

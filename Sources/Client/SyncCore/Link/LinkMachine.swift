@@ -123,7 +123,9 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func adoptionFailed(_ failure: StoreError, _ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         // Something was exchanged with the owner's server that this session does not know of.
-        if failure.code == .otherAccount { return wait(after: TransportError(.otherAccount, failure.message), &turn) }
+        if failure.code == .otherAccount {
+            return wait(after: TransportError(.otherAccount, failure.message, isDefinite: true), &turn)
+        }
         var actions: [SyncAction] = []
         let delay = backoff.nextDelay(retryAfter: nil, policy: turn.policy.backoff, random: &turn.random)
         state = .storeFailed(turn.arm(after: delay, &actions), failure)
@@ -197,7 +199,13 @@ package struct LinkMachine: Hashable, Sendable {
         var actions: [SyncAction] = []
         if failure.refusesDevice {
             let pause = min(failure.retryAfter ?? .zero, turn.policy.backoff.longestRetryAfter)
-            state = .refused(turn.arm(after: max(turn.policy.refusalRetry, pause), &actions), failure)
+            var delay = turn.policy.refusalRetry
+            // A gateway that has refused a request may let the next one pass.
+            if !failure.isDefinite {
+                delay = min(
+                    delay, backoff.nextDelay(retryAfter: nil, policy: turn.policy.backoff, random: &turn.random))
+            }
+            state = .refused(turn.arm(after: max(delay, pause), &actions), failure)
         } else {
             let delay = backoff.nextDelay(
                 retryAfter: failure.retryAfter, policy: turn.policy.backoff, random: &turn.random)
@@ -222,8 +230,8 @@ extension TransportError {
     package static func otherAccount(_ account: AccountID, than owner: AccountID) -> TransportError {
         TransportError(
             .otherAccount,
-            "the token belongs to '\(account)', but this database belongs to '\(owner)': log in as '\(owner)', or use another database"
-        )
+            "the token belongs to '\(account)', but this database belongs to '\(owner)': log in as '\(owner)', or use another database",
+            isDefinite: true)
     }
 }
 
@@ -235,8 +243,8 @@ extension ServerHello {
         if !protocolVersions.contains(ProtocolVersion.current) {
             return TransportError(
                 .incompatible,
-                "the server supports versions \(protocolVersions.lowerBound) to \(protocolVersions.upperBound) of the protocol; this build needs version \(ProtocolVersion.current)"
-            )
+                "the server supports versions \(protocolVersions.lowerBound) to \(protocolVersions.upperBound) of the protocol; this build needs version \(ProtocolVersion.current)",
+                isDefinite: true)
         }
         if let account, account != self.account { return .otherAccount(self.account, than: account) }
         return nil

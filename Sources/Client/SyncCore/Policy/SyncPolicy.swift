@@ -24,7 +24,8 @@ public struct SyncPolicy: Hashable, Sendable {
     /// The waits after failures. Each machine counts its own failures.
     public var backoff = BackoffPolicy()
     /// How long to wait before asking again when the server refuses the credentials or speaks another protocol. Only a
-    /// person can fix either; the application then calls `credentialsChanged`.
+    /// person can fix either; the application then calls `credentialsChanged`. After a refusal that may be a gateway's, the
+    /// device asks again as after a failure, at the latest after this time.
     public var refusalRetry = Duration.seconds(300)
     /// Number of immediate recoveries in a row without progress (a fresh snapshot, a renewed identity, another hello, a
     /// repeated push) before each further one waits for its back-off.

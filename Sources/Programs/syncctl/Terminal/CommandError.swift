@@ -26,6 +26,8 @@ extension CommandError {
             switch (failure.advice, failure.code) {
             // A limit of this program refuses the write, and the machine is in order.
             case (_, .outboxFull), (_, .journalFull), (_, .databaseFull): .failed
+            // A response of the server contradicts itself or the database, and nothing of it was stored.
+            case (_, .contradiction): .notSynced
             case (.changeTheRequest, _): .failed
             case (.makeRoom, _), (.tryAgain, _): .machine
             case (.fixTheFolder, _), (.useTheRightBuild, _), (.report, _): .noStore
@@ -44,7 +46,7 @@ extension CommandError {
             case .notADatabase, .corrupt:
                 "syncctl doctor --fix keeps the damaged file, and creates a new database from its readable part"
             case .contradiction:
-                "the next sync downloads a full snapshot; report this if it happens again"
+                "run syncctl sync again, and report this to the server's operator if it happens again; \(Self.safe)"
             case .unsafePermissions:
                 "use your own folder with permissions 700 that contains a plain file without links"
             case .readOnly: "check the owner and the permissions of the folder and of the file"

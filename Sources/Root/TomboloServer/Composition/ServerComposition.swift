@@ -119,7 +119,7 @@ public final class ServerComposition {
     }
 
     /// Stops counting a client as a device of its account, until it pushes again. A server may be using the database
-    /// meanwhile. It learns of the change with its next measurement.
+    /// meanwhile.
     ///
     /// - Returns: the account of the client.
     func release(_ client: ClientID) throws -> Principal {

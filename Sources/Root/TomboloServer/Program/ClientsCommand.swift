@@ -51,7 +51,7 @@ struct ReleaseClient: ServerCommand {
         commandName: "release", abstract: "Free the place that a client takes among the devices of its account.",
         discussion: """
             The setting account.devices limits the devices of an account. A released client does not count until it pushes \
-            again. Works while servers run, which learn of it in ten minutes at most.
+            again. Works while servers run.
             """)
 
     @OptionGroup var options: ServerOptions

@@ -312,19 +312,20 @@ extension SQLTransaction: AuthorityView {
         try row("count the clients", "SELECT count(*) FROM client", []) { Int($0.integer(0)) } ?? 0
     }
 
+    package func deviceCount(of principal: Principal) throws(AuthorityStoreError) -> Int {
+        try row(
+            "count the devices of an account",
+            "SELECT count(*) FROM client WHERE principal = $1 AND replaced_by IS NULL", [.text(principal.name)]
+        ) { Int($0.integer(0)) } ?? 0
+    }
+
     package func usage() throws(AuthorityStoreError) -> [Principal: StoredUsage] {
         var usage: [Principal: StoredUsage] = [:]
-        let clients = try rows(
-            "count the clients of accounts",
-            "SELECT principal, count(*) FROM client WHERE replaced_by IS NULL GROUP BY principal", []
-        ) { row in (Principal(name: row.text(0)), Int(row.integer(1))) }
-        for (principal, count) in clients { usage[principal] = StoredUsage(clients: count) }
         let records = try rows(
             "measure the records of accounts", Session.recordsOfAccounts, []
         ) { row in (Principal(name: row.text(0)), Int(row.integer(1)), Int(row.integer(2))) }
         for (principal, count, length) in records {
-            usage[principal, default: StoredUsage()].records = count
-            usage[principal, default: StoredUsage()].bytes = length + count * AuthorityLimits.recordBytes
+            usage[principal] = StoredUsage(records: count, bytes: length + count * AuthorityLimits.recordBytes)
         }
         return usage
     }

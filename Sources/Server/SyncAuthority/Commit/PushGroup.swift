@@ -65,7 +65,10 @@ struct PushGroup {
         let isCounted = owner.map { $0.replacement == nil || repeats.count == transactions.count } ?? false
         if !isCounted {
             let replaced = try replacedClients(in: transaction)
-            guard account.clients - replaced.count < policy.accounts.clients else { return .tooManyClients }
+            let limit = policy.accounts.clients
+            if limit < .max, try transaction.deviceCount(of: principal) - replaced.count >= limit {
+                return .tooManyClients
+            }
             if owner == nil {
                 try transaction.bind(request.identity.client, to: principal)
             } else {
@@ -73,7 +76,6 @@ struct PushGroup {
                 try transaction.mark(request.identity.client, replacedBy: nil)
             }
             for client in replaced.sorted() { try transaction.mark(client, replacedBy: request.identity.client) }
-            account.clients += 1 - replaced.count
         }
         var ledger = known
         var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)

@@ -22,20 +22,17 @@ public struct AccountLimits: Hashable, Sendable {
     public static let unlimited = AccountLimits()
 }
 
-/// The amount of data that one account has stored on a server.
+/// The data that one account has stored on a server.
 public struct StoredUsage: Hashable, Sendable {
     /// The number of records that the account has created. Deleted records count, because their ids stay.
     public var records: Int
     /// The size of these records: the stored length of their fields, whoever has written them, and
     /// `AuthorityLimits.recordBytes` for each record.
     public var bytes: Int
-    /// The number of clients with which the account has pushed, without those that their device has replaced.
-    public var clients: Int
 
     /// Creates a usage.
-    public init(records: Int = 0, bytes: Int = 0, clients: Int = 0) {
+    public init(records: Int = 0, bytes: Int = 0) {
         self.records = records
         self.bytes = bytes
-        self.clients = clients
     }
 }

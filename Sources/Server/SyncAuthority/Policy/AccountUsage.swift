@@ -39,13 +39,11 @@ extension StoredUsage {
     mutating func add(_ other: StoredUsage) {
         records += other.records
         bytes += other.bytes
-        clients += other.clients
     }
 
     mutating func subtract(_ other: StoredUsage) {
         records -= other.records
         bytes -= other.bytes
-        clients -= other.clients
     }
 }
 

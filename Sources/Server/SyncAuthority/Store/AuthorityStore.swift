@@ -127,7 +127,11 @@ public protocol AuthorityView: RecordLookup {
     /// Returns the number of clients that have pushed.
     func clientCount() throws(AuthorityStoreError) -> Int
 
-    /// Returns what each account has stored. An account that has never pushed is missing.
+    /// Returns the number of clients of an account that count as devices: those that no other client has replaced and no
+    /// operator has released.
+    func deviceCount(of principal: Principal) throws(AuthorityStoreError) -> Int
+
+    /// Returns what each account has stored. An account without records is missing.
     ///
     /// The store counts row by row, a million in the order of a second.
     func usage() throws(AuthorityStoreError) -> [Principal: StoredUsage]

@@ -209,6 +209,11 @@ extension Counted {
         return try view.clientCount()
     }
 
+    func deviceCount(of principal: Principal) throws(AuthorityStoreError) -> Int {
+        try store.step("device count")
+        return try view.deviceCount(of: principal)
+    }
+
     func usage() throws(AuthorityStoreError) -> [Principal: StoredUsage] {
         try store.step("usage")
         return try view.usage()

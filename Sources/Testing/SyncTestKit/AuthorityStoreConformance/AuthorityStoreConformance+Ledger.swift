@@ -204,8 +204,8 @@ extension AuthorityStoreConformance {
                         try fixture.read { view in try view.clients(after: nil, limit: 9) }.map(\.isReplaced),
                         [replacement != nil],
                         "the replaced clients")
-                    let usage = try fixture.read { view in try view.usage() }
-                    try fixture.expect(usage[anna]?.clients ?? 0, replacement == nil ? 1 : 0, "the clients that count")
+                    let devices = try fixture.read { view in try view.deviceCount(of: anna) }
+                    try fixture.expect(devices, replacement == nil ? 1 : 0, "the clients that count")
                 }
             },
             Check("a conflict names the accounts of both sides, as far as they are known") { fixture in

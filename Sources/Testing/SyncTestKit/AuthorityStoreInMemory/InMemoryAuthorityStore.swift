@@ -224,11 +224,12 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func clientCount() -> Int { tables.owners.count }
 
+    func deviceCount(of principal: Principal) -> Int {
+        tables.owners.values.count { $0.principal == principal && $0.replacement == nil }
+    }
+
     func usage() -> [Principal: StoredUsage] {
         var usage: [Principal: StoredUsage] = [:]
-        for owner in tables.owners.values where owner.replacement == nil {
-            usage[owner.principal, default: StoredUsage()].clients += 1
-        }
         for record in tables.records.values {
             guard let owner = tables.owners[record.creation.origin.stamp.client]?.principal else { continue }
             usage[owner, default: StoredUsage()].records += 1
