@@ -59,7 +59,7 @@ import Testing
         ]
         for open in opening {
             let failure = #expect(throws: AuthorityStoreError.self) { try open() }
-            #expect(failure?.code == .missingFile && failure?.message.contains("was moved") == true)
+            #expect(failure?.code == .moved && failure?.message.contains("was moved") == true)
         }
     }
 

@@ -167,6 +167,15 @@ import Testing
 
                 """)
         #expect(taken.status == 1)
+        let unknown = try programs.run(
+            "syncd", ["--folder", other, "--port", "0", "--set", "listen.host=no host", "--environment", "development"])
+        #expect(
+            unknown.errors == """
+                syncd: cannot listen on no host, port 0: the host does not exist
+                  see the listen keys: syncd config shows their values and sources
+
+                """)
+        #expect(unknown.status == 1)
         let metrics = try programs.run(
             "syncd", ["--folder", other, "--port", "0", "--set", "metrics.port=\(port)"])
         #expect(

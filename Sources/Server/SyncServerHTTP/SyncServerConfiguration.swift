@@ -105,7 +105,7 @@ extension SyncServerConfigurationError {
         case let error as IOError:
             reason = String(cString: strerror(error.errnoCode))
             mayPass = error.errnoCode != EACCES
-        case is SocketAddressError: reason = "the host does not exist"
+        case is SocketAddressError, is SocketAddressError.UnknownHost: reason = "the host does not exist"
         default: throw error
         }
         self.init(description: "cannot listen on \(host), port \(port): \(reason)", mayPass: mayPass)

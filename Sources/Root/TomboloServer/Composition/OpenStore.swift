@@ -84,7 +84,7 @@ extension AuthorityStoreError.Code {
     var mayPass: Bool {
         switch self {
         case .inUse, .busy, .diskFull, .readOnly, .inputOutput, .unreachable: true
-        case .notADatabase, .newerSchema, .otherSchema, .corrupt, .unsafePermissions, .missingFile, .noDatabase,
+        case .notADatabase, .newerSchema, .otherSchema, .corrupt, .unsafePermissions, .missingFile, .noDatabase, .moved,
             .notDurable, .unstorable:
             false
         }
@@ -92,10 +92,13 @@ extension AuthorityStoreError.Code {
 }
 
 extension AuthorityStoreError {
+    private static let adviceAfterMove = "the move is complete: start the server with the new database"
+
     /// The advice to the operator, where the message alone is not enough.
     fileprivate var advice: String? {
         switch code {
         case .noDatabase: "syncd serve makes one"
+        case .moved: Self.adviceAfterMove
         case .notADatabase, .corrupt:
             "restore the database from a backup, and move its files -wal, -shm, and -journal away first"
         case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
@@ -107,6 +110,7 @@ extension AuthorityStoreError {
 
     fileprivate var postgresAdvice: String? {
         switch code {
+        case .moved: Self.adviceAfterMove
         case .noDatabase: "run createdb NAME if the database is missing; syncd serve then creates the schema"
         case .newerSchema: "use the build of syncd that made it, or a newer one"
         case .otherSchema: "give authority.postgres-schema a name that no other program uses"

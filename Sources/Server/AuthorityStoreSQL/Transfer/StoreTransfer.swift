@@ -88,8 +88,7 @@ package struct StoreTransfer: Sendable {
     /// The error for a database that has been moved.
     package static func movedError(_ name: String) -> AuthorityStoreError {
         AuthorityStoreError(
-            .missingFile,
-            "\(name) was moved to another database, with which the server must be started: it has only what was there before"
+            .moved, "\(name) was moved to another database, which has all its data"
         )
     }
 

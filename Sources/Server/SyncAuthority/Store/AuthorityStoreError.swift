@@ -31,6 +31,8 @@ public struct AuthorityStoreError: Error, Hashable, Sendable {
         case missingFile
         /// There is no database, and the caller did not ask to create one.
         case noDatabase
+        /// An operator has moved the data to another database, which is whole.
+        case moved
         /// Another process serves this database.
         case inUse
         /// The requested durability is not in force.
@@ -74,7 +76,7 @@ extension AuthorityStoreError.Code {
     fileprivate var concernsAllRequests: Bool {
         switch self {
         case .unstorable, .corrupt, .inputOutput: false
-        case .notADatabase, .newerSchema, .otherSchema, .unsafePermissions, .missingFile, .noDatabase, .inUse,
+        case .notADatabase, .newerSchema, .otherSchema, .unsafePermissions, .missingFile, .noDatabase, .moved, .inUse,
             .notDurable, .diskFull, .readOnly, .busy, .unreachable:
             true
         }
@@ -85,7 +87,7 @@ extension AuthorityStoreError.Code {
     fileprivate var messageForClients: String {
         switch self {
         case .corrupt, .notADatabase: "the server's database is damaged; its operator must restore it"
-        case .missingFile, .noDatabase:
+        case .missingFile, .noDatabase, .moved:
             "the server's database was moved or deleted; its operator must restart the server"
         case .newerSchema, .otherSchema:
             "the server's database does not fit its build, or is being restored; its operator must read the server's log"
