@@ -165,8 +165,7 @@ extension WriteTransaction {
                     lost += try edits(lostFrom: record, at: place, in: space.key, isPending: isPending)
                 }
                 if isPending {
-                    try setBase(place, .shown(record), in: space.key)
-                    try recompute(place)
+                    try rebase(place, on: .shown(record), in: space.key)
                 } else {
                     try write(StoredRow(record: record, space: space.key), to: table)
                 }
@@ -406,8 +405,7 @@ extension WriteTransaction {
         let new = try base(old, after: change, at: version, in: table, isComplete: space.phase == .complete)
         guard new != old else { return }
         if isPending {
-            try setBase(place, new, in: space.key)
-            try recompute(place)
+            try rebase(place, on: new, in: space.key)
         } else if let key, let record = new.record, case .updated(let patch) = change.effect, home == space.key,
             record.unknown == old.record?.unknown, patch.count <= StoreLimits.fieldsOfPartialUpdate
         {

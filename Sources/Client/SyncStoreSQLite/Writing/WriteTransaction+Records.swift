@@ -11,8 +11,9 @@ extension WriteTransaction {
         try tables[place.table].row(of: place.id, on: connection)
     }
 
-    func write(_ row: StoredRow, to table: RecordTable) throws {
-        if mayHoldOldUIDs { try release(row.record.uid, for: row.record.id, in: table) }
+    /// - Parameter isUIDFree: whether the caller knows that no other record has the uid.
+    func write(_ row: StoredRow, to table: RecordTable, isUIDFree: Bool = false) throws {
+        if mayHoldOldUIDs, !isUIDFree { try release(row.record.uid, for: row.record.id, in: table) }
         let statement = try table.statement(.upsert, on: connection)
         do {
             try table.bind(row, to: statement)
@@ -158,14 +159,16 @@ extension WriteTransaction {
         try setBase(place, .shown(record), in: space)
     }
 
-    /// Stores the bases of all records with pending changes.
+    /// Stores the bases of all records with pending changes. Only rows with a version have a base that is not stored yet.
     func storeBases() throws {
         for table in tables {
             let pending = try connection.statement(
-                """
-                SELECT DISTINCT id FROM sync_pending AS link WHERE collection = ?1 AND link = 'changes' AND NOT EXISTS
-                    (SELECT 1 FROM sync_base WHERE sync_base.collection = ?1 AND sync_base.id = link.id)
-                """)
+                composed:
+                    """
+                    SELECT DISTINCT id FROM sync_pending AS link WHERE collection = ?1 AND link = 'changes' AND NOT EXISTS
+                        (SELECT 1 FROM sync_base WHERE sync_base.collection = ?1 AND sync_base.id = link.id)
+                        AND EXISTS (SELECT 1 FROM \(table.quoted) AS live WHERE live.id = link.id AND live.version > 0)
+                    """)
             pending.bind(1, table.name)
             for place in try places(in: table, from: pending) { try storeBase(place) }
         }
@@ -250,13 +253,21 @@ extension WriteTransaction {
 
     // MARK: Current and base
 
+    /// Stores the base of a record with pending changes, and rewrites its row.
+    func rebase(_ place: RecordPlace, on base: Base, in space: Int64) throws {
+        try setBase(place, base, in: space)
+        try recompute(place, from: base == .absent ? nil : (base, space))
+    }
+
     /// Rewrites the row from its stored base and its pending changes, and drops the base once nothing is pending.
     ///
     /// The record lives in the space where the server has shown it, or else in the space of its oldest pending change.
     /// Pending changes in another space, where this device created the same id, do not apply.
-    func recompute(_ place: RecordPlace) throws {
+    ///
+    /// - Parameter known: the base that has just been stored, with its space.
+    func recompute(_ place: RecordPlace, from known: (base: Base, space: Int64?)? = nil) throws {
         let table = tables[place.table]
-        let (base, home) = try Base.stored(place.id, in: table, connection) ?? (.absent, nil)
+        let (base, home) = try known ?? Base.stored(place.id, in: table, connection) ?? (.absent, nil)
         let pending = try pendingTransactions(of: place)
         if pending.isEmpty { try dropBase(place) }
         var space = home
@@ -276,6 +287,8 @@ extension WriteTransaction {
             // The outcome arrived before the page, so the record keeps the uid that the outcome assigned.
             current.uid = known.record.uid
         }
-        try write(StoredRow(record: current, space: space), to: table)
+        // Storing the base has freed the uid.
+        let isUIDFree = known?.base.record?.uid == current.uid
+        try write(StoredRow(record: current, space: space), to: table, isUIDFree: isUIDFree)
     }
 }
