@@ -1,6 +1,9 @@
 """Runs servers and devices over a PostgreSQL primary with a standby, under faults. See tools/cluster.
 
-    cluster.py FOLDER_OF_PROGRAMS ROUNDS
+    cluster.py FOLDER_OF_PROGRAMS ROUNDS [--haproxy]
+
+With --haproxy, all devices talk to HAProxy, which spreads their requests over the servers. Without it, each command of a
+device talks to the next server.
 """
 
 import ctypes
@@ -14,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 
@@ -137,8 +141,50 @@ class Server:
         self.process.wait()
 
 
+class Balancer:
+    """HAProxy in front of the servers. The guide "Run several servers" has the same configuration."""
+
+    CONFIGURATION = """
+        defaults
+          mode http
+          timeout connect 5s
+          timeout client 60s
+          timeout server 60s
+          option redispatch
+          retries 3
+
+        frontend devices
+          bind 127.0.0.1:{port}
+          default_backend servers
+
+        backend servers
+          balance roundrobin
+          option httpchk GET /healthz
+          default-server check inter 500ms fall 2 rise 1
+          {servers}
+        """
+
+    def __init__(self, run, servers):
+        self.port = free_port()
+        path = f"{run.folder}/haproxy.cfg"
+        lines = [f"server {server.name.replace(' ', '')} 127.0.0.1:{server.port}" for server in servers]
+        with open(path, "w") as file:
+            file.write(textwrap.dedent(self.CONFIGURATION).format(port=self.port, servers="\n  ".join(lines)))
+        program = shutil.which("haproxy") or "/usr/sbin/haproxy"
+        log = f"{run.folder}/haproxy.log"
+        process = run.processes.start([program, "-db", "-f", path], log)
+        while True:
+            if process.poll() is not None:
+                fail(f"HAProxy ended: {open(log).read()}")
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+
+
 class Device:
-    """A device that writes while servers and the database fail. Each command uses the next server."""
+    """A device that writes while servers and the database fail. Each command uses the balancer, or the next server."""
 
     def __init__(self, run, name):
         self.run = run
@@ -151,7 +197,7 @@ class Device:
 
     def program(self, *words):
         self.turn += 1
-        server = self.run.servers[self.turn % len(self.run.servers)]
+        server = self.run.balancer or self.run.servers[self.turn % len(self.run.servers)]
         variables = {
             **self.run.variables, "SYNCCTL_STORE_FOLDER": self.folder, "SYNCCTL_SERVER_TOKEN_FILE": self.token,
             "SYNCCTL_SERVER_URL": f"http://127.0.0.1:{server.port}",
@@ -178,7 +224,7 @@ class Device:
 
 
 class Run:
-    def __init__(self, programs, rounds):
+    def __init__(self, programs, rounds, uses_balancer):
         self.programs = os.path.abspath(programs)
         self.rounds = rounds
         self.folder = tempfile.mkdtemp(prefix="tombolo-cluster-")
@@ -189,6 +235,8 @@ class Run:
             "SWIFT_BACKTRACE": "enable=no", "LANG": "C.UTF-8",
         }
         self.servers = []
+        self.uses_balancer = uses_balancer
+        self.balancer = None
         self.devices = []
         self.writers = []
 
@@ -226,6 +274,9 @@ class Run:
         say("starting two servers over it, and four devices")
         for server in self.servers:
             server.start()
+        if self.uses_balancer:
+            say("starting HAProxy in front of them")
+            self.balancer = Balancer(self, self.servers)
         for device in self.devices:
             device.expect("init")
         return primary, standby
@@ -281,14 +332,15 @@ class Run:
         if len(names) != len(set(names)):
             fail("a write was applied twice")
         failures = sum(device.failures for device in self.devices)
-        say(f"{len(saved)} writes by 4 devices through 2 servers, of whose syncs {failures} failed: "
+        place = "2 servers behind HAProxy" if self.balancer else "2 servers"
+        say(f"{len(saved)} writes by 4 devices through {place}, of whose syncs {failures} failed: "
             "no write is lost or applied twice, and all devices have the same records")
 
 
 def main():
-    if len(sys.argv) != 3:
-        fail("expected the folder of the programs, and the number of rounds")
-    run = Run(sys.argv[1], int(sys.argv[2]))
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["--haproxy"]):
+        fail("expected the folder of the programs, the number of rounds, and perhaps --haproxy")
+    run = Run(sys.argv[1], int(sys.argv[2]), bool(sys.argv[3:]))
     try:
         run.work(*run.prepare())
         run.check()

@@ -67,6 +67,13 @@ need_postgres() {
   need_packages postgresql
 }
 
+# need_haproxy: installs HAProxy, without the service that Debian's package would start.
+need_haproxy() {
+  command -v haproxy >/dev/null 2>&1 || [ -x /usr/sbin/haproxy ] && return 0
+  if [ "$(id -u)" -eq 0 ] && [ -d /run/systemd/system ]; then systemctl mask --runtime --quiet haproxy; fi
+  need_packages haproxy
+}
+
 # build_tests: makes the debug build of everything, including tests.
 build_tests() { swift build --build-tests; }
 
