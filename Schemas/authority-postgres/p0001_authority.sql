@@ -99,6 +99,8 @@ CREATE TABLE client (
     principal TEXT COLLATE "C" NOT NULL,
     replaced_by BYTEA CHECK (length(replaced_by) = 16)
 );
+-- Counts the devices of an account without reading those of others.
+CREATE INDEX client_by_principal ON client (principal) WHERE replaced_by IS NULL;
 
 -- The next transaction number of each client, and the number below which it has acknowledged all outcomes. The principal is part
 -- of the key.

@@ -108,6 +108,8 @@ CREATE TABLE client (
     principal TEXT NOT NULL,
     replaced_by BLOB CHECK (length(replaced_by) = 16)
 ) STRICT, WITHOUT ROWID;
+-- Counts the devices of an account without reading those of others.
+CREATE INDEX client_by_principal ON client (principal) WHERE replaced_by IS NULL;
 
 -- The next transaction number of each client, and the number below which it has acknowledged all outcomes. The principal is part
 -- of the key.

@@ -26,6 +26,42 @@ import Testing
         #expect(try folder.open().text(of: "SELECT group_concat(id) FROM item") == "1")
     }
 
+    @Test func `savepoints keep, roll back, and fail one by one, also with a statement that was interrupted`() throws {
+        let folder = try TemporaryFolder()
+        let connection = try folder.open()
+        try connection.execute("CREATE TABLE item (id INTEGER PRIMARY KEY)")
+        let insert = try connection.prepare("INSERT INTO item VALUES (?1), (?1 + 1) RETURNING id")
+        /// Inserts two rows, and ends as `ending` says after the first one was returned.
+        func part(_ id: Int64, _ ending: () throws -> Connection.Ending<Int64>) throws -> Result<Int64, any Error> {
+            try connection.savepoint { _ in
+                insert.bind(1, id)
+                _ = try insert.step()
+                let ending = try ending()
+                insert.reset()
+                return ending
+            }
+        }
+        for failsAtEnd in [true, false] {
+            do {
+                try connection.write { _ -> Connection.Ending<Void> in
+                    #expect(try part(1) { .commit(1) }.get() == 1)
+                    #expect(try part(3) { .rollBack(3) }.get() == 3)
+                    #expect(throws: TemporaryFolder.Failure.self) {
+                        try part(5) { throw TemporaryFolder.Failure() }.get()
+                    }
+                    #expect(try part(7) { .commit(7) }.get() == 7)
+                    guard failsAtEnd else { return .commit(()) }
+                    insert.bind(1, 9)
+                    _ = try insert.step()
+                    throw TemporaryFolder.Failure()
+                }
+            } catch is TemporaryFolder.Failure {
+                #expect(failsAtEnd)
+            }
+        }
+        #expect(try folder.open().text(of: "SELECT group_concat(id) FROM item") == "1,2,7,8")
+    }
+
     @Test func `reads in a snapshot do not see a commit that comes between them`() throws {
         let folder = try TemporaryFolder()
         let writer = try folder.open()

@@ -214,6 +214,25 @@ import Testing
         }
     }
 
+    @Test func `another account does not take the database while a page is on its way to the first one`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        #expect(harness.pull?.request.account == SessionHarness.account)
+        harness.send(.host(.credentialsChanged))
+        let hello = SessionHarness.hello
+        harness.answerHello(
+            .success(
+                ServerHello(
+                    protocolVersions: hello.protocolVersions, epoch: hello.epoch, account: AccountID(rawValue: "bo"),
+                    serverTime: hello.serverTime, limits: hello.limits)))
+        #expect(!harness.storeActions.contains { if case .adopt = $0 { true } else { false } })
+        guard case .refused(let failure) = harness.session.status(now: harness.now).connection else {
+            Issue.record("\(harness.session.status(now: harness.now).connection)")
+            return
+        }
+        #expect(failure.code == .otherAccount)
+    }
+
     @Test func `a push refused because the token is another account's stays in the outbox`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))

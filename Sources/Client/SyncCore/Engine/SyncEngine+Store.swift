@@ -62,9 +62,10 @@ extension SyncEngine {
         do throws(StoreError) {
             return try StoreError.typed(body)
         } catch {
-            logger.error(
-                error.code == .contradiction
-                    ? "A response of the server was not stored." : "The local store failed.",
+            logger.log(
+                level: error.code == .otherAccount ? .warning : .error,
+                error.code == .contradiction || error.code == .otherAccount
+                    ? "The store refused what the server has sent." : "The local store failed.",
                 metadata: ["task": "\(task)", "code": "\(error.code)", "reason": "\(error)"])
             return .failed(task, error)
         }

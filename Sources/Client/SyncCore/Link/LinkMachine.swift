@@ -200,7 +200,7 @@ package struct LinkMachine: Hashable, Sendable {
         if failure.refusesDevice {
             let pause = min(failure.retryAfter ?? .zero, turn.policy.backoff.longestRetryAfter)
             var delay = turn.policy.refusalRetry
-            // A gateway that has refused a request may let the next one pass.
+            // A gateway that has refused a request may let the next one pass, and a missing token may come.
             if !failure.isDefinite {
                 delay = min(
                     delay, backoff.nextDelay(retryAfter: nil, policy: turn.policy.backoff, random: &turn.random))

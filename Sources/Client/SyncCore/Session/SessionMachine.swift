@@ -371,11 +371,13 @@ package struct SessionMachine: Hashable, Sendable {
         return hello
     }
 
-    /// Whether this session knows that something was exchanged with a server. Until then, another account may take the
-    /// database: a hello alone transfers nothing, and its answer may have been forged, or the token wrong. The store
-    /// decides.
+    /// Whether this session knows that something was, or may soon be, exchanged with a server. Until then, another account
+    /// may take the database: a hello alone transfers nothing, and its answer may have been forged, or the token wrong. The
+    /// store decides.
+    ///
+    /// A page that is on its way belongs to the account that has requested it, so that account stays until then.
     private var hasExchanged: Bool {
-        outbox.summary.sent + outbox.summary.answered > 0
+        !isQuiet || outbox.summary.sent + outbox.summary.answered > 0
             || pulls.contains { $0.stored.cursor != nil || $0.stored.version > .zero }
     }
 

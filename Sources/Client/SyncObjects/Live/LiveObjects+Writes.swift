@@ -53,10 +53,18 @@ extension LiveObjects {
     // MARK: Groups
 
     private func carryOut(_ work: WaitingWrite.Work) async throws(ModelError) -> Receipt {
+        // Without groups, a task carries out its own write only, whose request ends if that task is cancelled.
+        guard source.largestWriteGroup > 1 else {
+            return try await writes.withLock { () async throws(ModelError) in
+                let prepared = try prepare(work)
+                guard !prepared.edits.isEmpty else { return finish(prepared, nil) }
+                return finish(prepared, try await source.write(prepared.edits.map(\.edit), now: runtime.now()))
+            }
+        }
         let write = WaitingWrite(work)
         waitingWrites.withLock { $0.append(write) }
         return try await writes.withLock { () async throws(ModelError) in
-            // Another writer may have carried out this write with its own.
+            // Another task may have carried out this write with its own.
             while true {
                 if let result = write.result { return try result.get() }
                 await writeNextGroup()
@@ -87,6 +95,7 @@ extension LiveObjects {
         guard !group.isEmpty else { return }
         let results = await source.write(
             together: group.map { $0.prepared.edits.map(\.edit) }, now: runtime.now())
+        precondition(results.count == group.count, "a source returns a result for each transaction")
         for ((write, prepared), result) in zip(group, results) { write.end(result.map { finish(prepared, $0) }) }
     }
 

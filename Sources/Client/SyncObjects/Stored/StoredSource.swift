@@ -61,12 +61,15 @@ public struct StoredSource: ModelSource {
 
     public func write(together transactions: [[ModelEdit]], now: WallTime) -> [Result<WriteTicket, ModelError>] {
         let writes = transactions.map { edits in Result { () throws(ModelError) in try local(edits) } }
-        var sequences = store.commit(writes.compactMap { try? $0.get() }, now: now).makeIterator()
+        let valid = writes.compactMap { try? $0.get() }
+        let results = store.commit(valid, now: now)
+        precondition(results.count == valid.count, "a store returns a result for each write")
+        var next = results.makeIterator()
         return writes.map { write in
             Result { () throws(ModelError) in
                 _ = try write.get()
-                let sequence = sequences.next()
-                return WriteTicket(sequence: try asked { try sequence?.get() ?? nil })
+                let result = next.next()
+                return WriteTicket(sequence: try asked { try result?.get() ?? nil })
             }
         }
     }

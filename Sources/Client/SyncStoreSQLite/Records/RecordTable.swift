@@ -239,9 +239,10 @@ extension RecordTable {
     func updateStatement(
         of positions: [Int], setsVersions: Bool = false, on connection: Connection
     ) throws(DatabaseError) -> Statement {
+        precondition(positions.count <= StoreLimits.fieldsOfPartialUpdate)
         var key = position << 1 | (setsVersions ? 1 : 0)
         for index in 0..<StoreLimits.fieldsOfPartialUpdate {
-            // A position is less than `SchemaLimits.fields`, so it fits in 8 bits.
+            // 0 stands for no field. A position is less than `SchemaLimits.fields`, so the sum fits in 8 bits.
             key = key << 8 | (index < positions.count ? positions[index] + 1 : 0)
         }
         return try connection.statement(keyed: key, update(of: positions, setsVersions: setsVersions))

@@ -111,9 +111,9 @@ extension SQLiteStore: LocalStore {
     public func commit(
         _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
-        try write { transaction in
-            try transaction.commit(LocalWrite(edits, seen: seen, in: space), now: now)
-        }
+        try writeTogether([
+            { transaction in try transaction.commit(LocalWrite(edits, seen: seen, in: space), now: now) }
+        ])[0].get()
     }
 
     public func commit(_ writes: [LocalWrite], now: WallTime) -> [Result<OutboxSequence?, StoreError>] {

@@ -7,8 +7,8 @@ public import SyncModel
 /// A client's local store in one SQLite file: the current records that reads return, their bases, the outbox, and the
 /// journal.
 ///
-/// Every call is synchronous and runs in one transaction. Writers wait for each other. With a pool of readers, a read
-/// never waits for a write. Calls are safe from any thread, and while other processes use the same file.
+/// Every call is synchronous and takes effect completely or not at all. Writers wait for each other, and local writes that
+/// wait at the same time share a transaction. With a pool of readers, a read never waits for a write. Calls are safe from any thread, and while other processes use the same file.
 public final class SQLiteStore: Sendable {
     public let catalog: SchemaCatalog
     public let changes = Broadcast<StoreChange>()
@@ -138,32 +138,36 @@ public final class SQLiteStore: Sendable {
 
     // MARK: Plumbing
 
-    /// Runs a call that changes something, and publishes the change after the commit.
-    ///
-    /// - Parameter body: may be called again after its changes were rolled back.
+    /// Runs a call that changes something, in a transaction of its own, and publishes the change after the commit.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (WriteTransaction) throws -> Value
     ) throws(StoreError) -> Value {
-        try writeTogether([body])[0].get()
+        try checkFileIsThere()
+        let call = WriteCall(body)
+        queue.add([call], sharing: false) { carryOut($0) }
+        return try published(call)
     }
 
-    /// Runs calls that change something in one transaction, and publishes their changes after the commit. Each call takes
-    /// effect, or fails, by itself.
+    /// Runs local writes, and publishes their changes after the commit. Those that wait at the same time share a transaction,
+    /// and each takes effect, or fails, by itself.
     ///
+    /// - Parameter bodies: may be called again after their changes were rolled back.
     /// - Throws: when the store cannot write at all. Nothing has been called then.
     func writeTogether<Value: Sendable>(
         _ bodies: [@Sendable (WriteTransaction) throws -> Value]
     ) throws(StoreError) -> [Result<Value, StoreError>] {
+        guard !bodies.isEmpty else { return [] }
         try checkFileIsThere()
         let calls = bodies.map { WriteCall($0) }
-        queue.add(calls) { carryOut($0) }
-        return calls.map { call in
-            Result { () throws(StoreError) in
-                let (value, change) = try call.result()
-                if !change.isEmpty { changes.publish(change) }
-                return value
-            }
-        }
+        queue.add(calls, sharing: true) { carryOut($0) }
+        return calls.map { call in Result { () throws(StoreError) in try published(call) } }
+    }
+
+    /// Returns the value of a call that has been carried out, after publishing its change.
+    private func published<Value>(_ call: WriteCall<Value>) throws(StoreError) -> Value {
+        let (value, change) = try call.result()
+        if !change.isEmpty { changes.publish(change) }
+        return value
     }
 
     /// The number of threads that wait to write.
@@ -187,7 +191,14 @@ public final class SQLiteStore: Sendable {
                 for call in calls { call.fail(error) }
                 return
             }
-            for call in calls { carryOut([call]) }
+            for (index, call) in calls.enumerated() {
+                carryOut([call])
+                // Another program has locked the database meanwhile. The others need not wait for it one by one.
+                if let failure = call.failure, failure.code == .busy {
+                    for other in calls[(index + 1)...] { other.fail(failure) }
+                    return
+                }
+            }
         }
     }
 

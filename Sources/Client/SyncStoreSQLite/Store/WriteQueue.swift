@@ -11,6 +11,9 @@ protocol QueuedWrite: AnyObject, Sendable {
 
     /// Sets the result of a call that could not be carried out.
     func fail(_ error: StoreError)
+
+    /// The error of a call that could not be carried out; nil for any other.
+    var failure: StoreError? { get }
 }
 
 /// A queued call with its result.
@@ -35,6 +38,10 @@ final class WriteCall<Value: Sendable>: QueuedWrite {
         outcome.withLock { $0 = .failure(error) }
     }
 
+    var failure: StoreError? {
+        if case .failure(let error) = outcome.withLock({ $0 }) { error } else { nil }
+    }
+
     /// Returns the result of the call, with the change to publish. Must be called after the call has been carried out.
     func result() throws(StoreError) -> (value: Value, change: StoreChange) {
         guard let outcome = outcome.withLock({ $0 }) else { preconditionFailure("the call has been carried out") }
@@ -44,16 +51,18 @@ final class WriteCall<Value: Sendable>: QueuedWrite {
 
 /// The threads that wait for the store's writer.
 ///
-/// The first thread in the queue carries out the calls of all waiting threads in one transaction. A commit takes a flush
-/// of the disk, so the calls that arrive during a flush share the next one. (LevelDB's queue of writers does the same:
+/// The first thread in the queue carries out the local writes of the threads behind it in its own transaction. A commit takes
+/// a flush of the disk, so the writes that arrive during a flush share the next one. The calls of the engine do not share
+/// transactions: they may change many rows, of which a savepoint would need a copy. (LevelDB's queue of writers does the same:
 /// `DBImpl::Write` in https://github.com/google/leveldb/blob/1.23/db/db_impl.cc.)
 final class WriteQueue: Sendable {
-    /// The largest number of threads whose calls share a transaction. It bounds the time that each of them waits.
+    /// The largest number of calls of several threads that share a transaction. It bounds the time that each of them waits.
     private static let largestGroup = 64
 
     /// A thread that waits.
     private struct Place: Sendable {
         let calls: [any QueuedWrite]
+        let isShared: Bool
         let turn: Turn
     }
 
@@ -90,26 +99,37 @@ final class WriteQueue: Sendable {
 
     /// Waits until the calls have been carried out, by this thread or by another one.
     ///
-    /// - Parameter carryOut: carries out calls of several threads, while no other thread does so.
-    func add(_ calls: [any QueuedWrite], _ carryOut: ([any QueuedWrite]) -> Void) {
+    /// - Parameters:
+    ///   - isShared: whether the calls may share a transaction with those of other threads.
+    ///   - carryOut: carries out calls in one transaction, while no other thread does so.
+    func add(_ calls: [any QueuedWrite], sharing isShared: Bool, _ carryOut: ([any QueuedWrite]) -> Void) {
         let turn: Turn? = state.withLock { state in
             guard state.isTaken else {
                 state.isTaken = true
                 return nil
             }
             let turn = Turn()
-            state.waiting.append(Place(calls: calls, turn: turn))
+            state.waiting.append(Place(calls: calls, isShared: isShared, turn: turn))
             return turn
         }
         if let turn, turn.wait() { return }
-        let others = state.withLock { state in
-            let others = Array(state.waiting.prefix(Self.largestGroup - 1))
-            state.waiting.removeFirst(others.count)
-            return others
-        }
+        let others = isShared ? takeOthers(besides: calls.count) : []
         carryOut(others.isEmpty ? calls : calls + others.flatMap(\.calls))
         for other in others { other.turn.end() }
         passOn()
+    }
+
+    /// Takes the longest group of waiting threads that fits beside some calls.
+    private func takeOthers(besides own: Int) -> [Place] {
+        state.withLock { state in
+            var count = own
+            let others = state.waiting.prefix { place in
+                count += place.calls.count
+                return place.isShared && count <= Self.largestGroup
+            }
+            state.waiting.removeFirst(others.count)
+            return Array(others)
+        }
     }
 
     /// Gives the turn to the thread that has waited longest.

@@ -96,6 +96,8 @@ final class Writer {
             configuration.durability == .full ? .powerLoss : .processCrash, of: configuration.file)
         try connection.harden()
         try connection.takeOverCheckpoints()
+        // Before a savepoint changes a page, SQLite copies it, by default into a file in a shared folder.
+        try connection.execute("PRAGMA temp_store = MEMORY")
     }
 
     /// The error for a database without an identity.

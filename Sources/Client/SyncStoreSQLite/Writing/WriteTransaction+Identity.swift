@@ -12,15 +12,19 @@ extension WriteTransaction {
     }
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws -> StoredSession {
-        if let owner = meta.account, owner != account, try hasExchanged() {
-            throw StoreError(.otherAccount, TransportError.otherAccount(account, than: owner).message)
+        let hasExchanged = try hasExchanged()
+        if let owner = meta.account, owner != account {
+            guard !hasExchanged else {
+                throw StoreError(.otherAccount, TransportError.otherAccount(account, than: owner).message)
+            }
+            change.touchesOutbox = true
         }
         meta.account = account
         let known = meta.epoch
         if known != epoch {
             meta.epoch = epoch
             change.touchesOutbox = true
-            if known != nil {
+            if known != nil, hasExchanged {
                 for space in try SpaceRow.all(connection) { try reset(space, inSameHistory: false) }
                 try connection.execute("DELETE FROM sync_unfollowed")
                 try loseHistory()
@@ -33,10 +37,13 @@ extension WriteTransaction {
 
     /// Whether anything was sent to a server or came from one. A hello alone does not count.
     private func hasExchanged() throws -> Bool {
-        if meta.identity.incarnation > 0 || meta.nextNumber > .first || meta.journal.entries > 0 { return true }
+        if meta.identity.incarnation > 0 || meta.nextNumber > .first { return true }
         if try SpaceRow.all(connection).contains(where: { $0.phase != .empty || $0.completeAt > .zero }) { return true }
         if try connection.integer(
-            of: "SELECT EXISTS (SELECT 1 FROM sync_former_client) OR EXISTS (SELECT 1 FROM sync_foreign)") != 0
+            of: """
+                SELECT EXISTS (SELECT 1 FROM sync_former_client) OR EXISTS (SELECT 1 FROM sync_foreign)
+                    OR EXISTS (SELECT 1 FROM sync_journal WHERE event <> 'cancelled')
+                """) != 0
         {
             return true
         }

@@ -166,9 +166,19 @@ package final class Connection {
                 return value
             }
         } catch {
+            resetStatements()
             // The first error is the one to report.
             try? rollBack()
             throw error
+        }
+    }
+
+    /// Resets the statements that an error has interrupted. A write that is not finished would block every later commit.
+    private func resetStatements() {
+        var next = sqlite3_next_stmt(handle, nil)
+        while let statement = next {
+            if sqlite3_stmt_busy(statement) != 0 { sqlite3_reset(statement) }
+            next = sqlite3_next_stmt(handle, statement)
         }
     }
 
@@ -183,6 +193,7 @@ package final class Connection {
         do {
             ending = try body(self)
         } catch {
+            resetStatements()
             // After some errors, such as a full disk, SQLite has already rolled back everything.
             guard isInTransaction else { throw error }
             try rollBackToSavepoint()

@@ -162,6 +162,18 @@ extension LocalStoreConformance {
                 try fixture.expect(session.account, is: other, "the account")
                 try fixture.expect(session.outbox.waiting, is: 1, "the count of waiting entries")
             },
+            Check("after hellos of several histories, and a cancelled write, the first account may come back") {
+                fixture in
+                try fixture.sendHello()
+                let sequence = try fixture.createUser().1
+                let identity = try fixture.store.adopt(
+                    Epoch(rawValue: "another"), as: AccountID(rawValue: "someone else")
+                ).identity
+                try fixture.store.cancel(sequence, now: fixture.now())
+                let session = try fixture.store.adopt(fixture.epoch, as: fixture.account)
+                try fixture.expect(session.account, is: fixture.account, "the account")
+                try fixture.expect(session.identity, is: identity, "the identity")
+            },
             Check("a database belongs to the account with which it has pulled") { fixture in
                 _ = try fixture.syncedUser("ada")
                 let session = try fixture.store.session()
