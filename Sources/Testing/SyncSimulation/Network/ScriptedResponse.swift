@@ -4,7 +4,7 @@ import SyncModel
 /// A response from something between a device and the server: a proxy, a gateway, a cache, or the server's own front
 /// end.
 public enum ScriptedResponse: String, Hashable, Sendable, CaseIterable {
-    /// HTTP 401: the token has expired.
+    /// HTTP 401, from the server itself: the token has expired.
     case unauthorized
     /// HTTP 403.
     case forbidden
@@ -27,7 +27,7 @@ public enum ScriptedResponse: String, Hashable, Sendable, CaseIterable {
     /// The failure that the device's transport reports; nil for responses that arrive as bytes.
     var failure: TransportError? {
         switch self {
-        case .unauthorized: TransportError(.unauthorized, "the token has expired")
+        case .unauthorized: TransportError(.unauthorized, "the token has expired", isDefinite: true)
         case .forbidden: TransportError(.forbidden, "a gateway says no")
         case .requestTimeout: TransportError(.timedOut, "the gateway has waited too long")
         case .tooLarge: TransportError(.tooLarge, "the gateway takes no more than this")
