@@ -41,6 +41,26 @@ import Testing
         }
     }
 
+    /// Creates the record 1, and makes calls on other threads meanwhile. The calls wait for the writer, in this order.
+    private func callWhileWriting(to store: SQLiteStore, _ calls: [@Sendable () -> Void]) {
+        let (mayEnd, hasBegun, group) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchGroup())
+        Thread.run(in: group) {
+            _ = try? store.write { transaction in
+                hasBegun.signal()
+                mayEnd.wait()
+                return try transaction.commit(create(1), now: Samples.now)
+            }
+        }
+        hasBegun.wait()
+        for (index, call) in calls.enumerated() {
+            Thread.run(in: group, call)
+            // The next thread starts when this one waits.
+            while store.waitingThreads <= index { sched_yield() }
+        }
+        mayEnd.signal()
+        group.wait()
+    }
+
     @Test func `each write of a group takes effect or fails by itself`() throws {
         let scratch = try Scratch()
         let store = try scratch.open(Self.catalog)
@@ -76,27 +96,16 @@ import Testing
         let scratch = try Scratch()
         let store = try scratch.open(Self.catalog)
         let commits = try scratch.commits()
-        let (mayEnd, hasBegun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let (group, results) = (DispatchGroup(), Guarded<[UInt64: String]>([:]))
-        Thread.run(in: group) {
-            _ = try? store.write { transaction in
-                hasBegun.signal()
-                mayEnd.wait()
-                return try transaction.commit(create(1), now: Samples.now)
-            }
-        }
-        hasBegun.wait()
-        for number: UInt64 in 2...5 {
-            Thread.run(in: group) {
-                let write = number == 3 ? failing(number) : create(number)
-                let result = store.commit([write], now: Samples.now)
-                results.withLock { $0[number] = sequences(result)[0] }
-            }
-            // The next thread starts when this one waits.
-            while store.waitingThreads < number - 1 { sched_yield() }
-        }
-        mayEnd.signal()
-        group.wait()
+        let results = Guarded<[UInt64: String]>([:])
+        callWhileWriting(
+            to: store,
+            (UInt64(2)...5).map { number in
+                {
+                    let write = number == 3 ? failing(number) : create(number)
+                    let result = store.commit([write], now: Samples.now)
+                    results.withLock { $0[number] = sequences(result)[0] }
+                }
+            })
         #expect(results.withLock { $0 } == [2: "2", 3: "danglingReference", 4: "3", 5: "4"])
         #expect(try scratch.commits() == commits + 2)
         try store.verify()
@@ -123,26 +132,14 @@ import Testing
         let scratch = try Scratch()
         let store = try scratch.open(Self.catalog)
         let commits = try scratch.commits()
-        let (mayEnd, hasBegun, group) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchGroup())
-        Thread.run(in: group) {
-            _ = try? store.write { transaction in
-                hasBegun.signal()
-                mayEnd.wait()
-                return try transaction.commit(create(1), now: Samples.now)
-            }
-        }
-        hasBegun.wait()
-        let calls: [@Sendable () -> Void] = [
-            { _ = store.commit([create(2)], now: Samples.now) }, { _ = store.commit([create(3)], now: Samples.now) },
-            { _ = try? store.adopt(Epoch(rawValue: "e"), as: AccountID(rawValue: "ada")) },
-            { _ = store.commit([create(4)], now: Samples.now) },
-        ]
-        for (index, call) in calls.enumerated() {
-            Thread.run(in: group, call)
-            while store.waitingThreads <= index { sched_yield() }
-        }
-        mayEnd.signal()
-        group.wait()
+        callWhileWriting(
+            to: store,
+            [
+                { _ = store.commit([create(2)], now: Samples.now) },
+                { _ = store.commit([create(3)], now: Samples.now) },
+                { _ = try? store.adopt(Epoch(rawValue: "e"), as: AccountID(rawValue: "ada")) },
+                { _ = store.commit([create(4)], now: Samples.now) },
+            ])
         #expect(try scratch.commits() == commits + 4)
         #expect(
             try store.outbox(limit: 9).flatMap { $0.transaction.mutations.map(\.record) }
