@@ -199,8 +199,11 @@ CREATE TABLE sync_meta (
     clock INTEGER NOT NULL,
     -- How many milliseconds the server's clock was ahead of the device's at the last contact; NULL before the first.
     clock_offset INTEGER,
-    -- The account that the database belongs to: the one under which it first contacted a server. NULL until then.
+    -- The account that the database belongs to: that of the last hello until something is
+    -- exchanged, and the same ever after. NULL before the first contact.
     account TEXT,
+    -- 1 once anything was sent to a server or came from one. Until then, another account may take the database.
+    has_exchanged INTEGER NOT NULL DEFAULT 0 CHECK (has_exchanged IN (0, 1)),
     -- Counts of the outbox and the journal, kept in the transactions that change them.
     waiting INTEGER NOT NULL DEFAULT 0,
     sent INTEGER NOT NULL DEFAULT 0,

@@ -170,6 +170,8 @@ struct Salvage {
             transaction.meta.identity = old.identity
             transaction.meta.nextNumber = old.nextNumber
         }
+        // A part of what was exchanged may not be readable.
+        transaction.meta.hasExchanged = true
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
         let outbox = try takeOverOutbox(expecting: old?.entries, upTo: old?.lastSequence, now: now)
         let (records, offered) = try takeOverShown(keys, lostEntries: outbox.count.lost, now: now)

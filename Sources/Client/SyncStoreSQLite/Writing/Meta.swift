@@ -9,8 +9,10 @@ struct Meta: Hashable {
     /// The sequence of the newest entry that the outbox has ever had; 0 before the first.
     var lastSequence: Int64 = 0
     var epoch: Epoch?
-    /// The account that owns the database; nil before the first contact with a server.
+    /// The account of the database; nil before the first contact with a server.
     var account: AccountID?
+    /// Whether anything was sent to a server or came from one. From then on, the account does not change.
+    var hasExchanged = false
     var clock: HybridClock
     /// How far the server's clock was ahead of the device's at the last contact, in milliseconds; nil before the first
     /// contact.
@@ -42,7 +44,7 @@ extension Meta {
             """
             SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes,
                 active_journal_entries, account, journal_entries, journal_bytes, active_journal_bytes, clock_offset, held,
-                last_sequence
+                last_sequence, has_exchanged
             FROM sync_meta
             """)
         defer { statement.reset() }
@@ -61,6 +63,7 @@ extension Meta {
             lastSequence: try statement.count(16, "sync_meta.last_sequence"),
             epoch: statement.optionalText(3).map(Epoch.init(rawValue:)),
             account: statement.optionalText(10).map(AccountID.init(rawValue:)),
+            hasExchanged: statement.integer(17) != 0,
             clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: statement.integer(4)))),
             clockOffset: statement.optionalInteger(14).map(Self.clampedOffset),
             outbox: OutboxSummary(
@@ -102,13 +105,13 @@ extension Meta {
             INSERT INTO sync_meta
                 (one, client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes,
                 active_journal_entries, account, journal_entries, journal_bytes, active_journal_bytes, clock_offset, held,
-                last_sequence)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+                last_sequence, has_exchanged)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
             ON CONFLICT (one) DO UPDATE SET
                 client = ?1, incarnation = ?2, next_number = ?3, epoch = ?4, clock = ?5, waiting = ?6, sent = ?7,
                 answered = ?8, outbox_bytes = ?9, active_journal_entries = ?10, account = ?11, journal_entries = ?12,
                 journal_bytes = ?13, active_journal_bytes = ?14, clock_offset = ?15, held = ?16,
-                last_sequence = ?17
+                last_sequence = ?17, has_exchanged = ?18
             """)
         statement.bind(1, identity.client.description)
         statement.bind(2, Int64(identity.incarnation))
@@ -127,6 +130,7 @@ extension Meta {
         statement.bind(15, clockOffset)
         statement.bind(16, Int64(outbox.held))
         statement.bind(17, lastSequence)
+        statement.bind(18, hasExchanged ? 1 : 0)
         try statement.run()
     }
 }

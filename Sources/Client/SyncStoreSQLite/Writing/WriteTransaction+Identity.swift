@@ -12,9 +12,9 @@ extension WriteTransaction {
     }
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws -> StoredSession {
-        let hasExchanged = try hasExchanged()
         if let owner = meta.account, owner != account {
-            guard !hasExchanged else {
+            // A hello alone exchanges nothing.
+            guard !meta.hasExchanged else {
                 throw StoreError(.otherAccount, TransportError.otherAccount(account, than: owner).message)
             }
             change.touchesOutbox = true
@@ -24,7 +24,7 @@ extension WriteTransaction {
         if known != epoch {
             meta.epoch = epoch
             change.touchesOutbox = true
-            if known != nil, hasExchanged {
+            if known != nil, meta.hasExchanged {
                 for space in try SpaceRow.all(connection) { try reset(space, inSameHistory: false) }
                 try connection.execute("DELETE FROM sync_unfollowed")
                 try loseHistory()
@@ -33,24 +33,6 @@ extension WriteTransaction {
             }
         }
         return try session()
-    }
-
-    /// Whether anything was sent to a server or came from one. A hello alone does not count.
-    private func hasExchanged() throws -> Bool {
-        if meta.identity.incarnation > 0 || meta.nextNumber > .first { return true }
-        if try SpaceRow.all(connection).contains(where: { $0.phase != .empty || $0.completeAt > .zero }) { return true }
-        if try connection.integer(
-            of: """
-                SELECT EXISTS (SELECT 1 FROM sync_former_client) OR EXISTS (SELECT 1 FROM sync_foreign)
-                    OR EXISTS (SELECT 1 FROM sync_journal WHERE event <> 'cancelled')
-                """) != 0
-        {
-            return true
-        }
-        // After a reset, the cursors are gone, and the records are still here. A server gives each a uid.
-        return try tables.contains { table in
-            try connection.integer(of: "SELECT EXISTS (SELECT 1 FROM \(table.quoted) WHERE uid >= 0)") != 0
-        }
     }
 
     /// Marks everything that the server has shown as shown by a history that may be lost. The next snapshots are

@@ -112,11 +112,13 @@ extension WriteTransaction {
     }
 
     /// Whether an entry that nobody has decided about offers a lost transaction, and keeps what this device wrote of it.
+    ///
+    /// A later entry about one of the records may offer another value, which would then count as the newest one.
     func isOffered(lost transaction: Transaction, own: OwnChanges) throws -> Bool {
         let known = try connection.statement(
             """
-            SELECT 1 FROM sync_journal WHERE state = 'active' AND event = 'lost' AND space = ?1 AND payload = ?2
-                AND (own = 1 OR (?3 = 0 AND (?4 IS NULL OR own_part = ?4))) LIMIT 1
+            SELECT number FROM sync_journal WHERE state = 'active' AND event = 'lost' AND space = ?1 AND payload = ?2
+                AND (own = 1 OR (?3 = 0 AND (?4 IS NULL OR own_part = ?4))) ORDER BY number DESC LIMIT 1
             """)
         known.bind(1, transaction.space.rawValue)
         known.bind(2, text: try StoredForm.bytes(of: transaction))
@@ -126,7 +128,18 @@ extension WriteTransaction {
         } else {
             known.bind(4, nil as String?)
         }
-        return try known.first { _ in true } ?? false
+        guard let number = try known.first({ $0.integer(0) }) else { return false }
+        let records = Set(transaction.mutations.map(\.record))
+        let later = try connection.statement(
+            "SELECT payload FROM sync_journal WHERE state = 'active' AND event = 'lost' AND space = ?1 AND number > ?2")
+        later.bind(1, transaction.space.rawValue)
+        later.bind(2, number)
+        defer { later.reset() }
+        while try later.step() {
+            let other = try StoredForm.transaction(from: later.bytes(0), of: "a journal entry")
+            if other.mutations.contains(where: { records.contains($0.record) }) { return false }
+        }
+        return true
     }
 
     /// Returns the stored form of the part of a lost transaction that this device wrote; nil if it wrote all or nothing.

@@ -288,10 +288,8 @@ extension WriteTransaction {
         if let rest = entry.take() { try noteOnce(lost: rest, own: own, now: now) }
     }
 
-    /// Notes lost changes, unless the journal already offers the same ones in an entry that nobody has decided about.
-    ///
-    /// Otherwise, a device that meets two histories in turn, such as those of two servers behind one address, would fill its
-    /// journal.
+    /// Notes lost changes, unless the journal already offers the same ones in an entry that nobody has decided about: a
+    /// device may meet two histories in turn, such as those of two servers behind one address.
     private func noteOnce(lost transaction: Transaction, own: OwnChanges, now: WallTime) throws {
         if try !isOffered(lost: transaction, own: own) { try note(lost: transaction, own: own, now: now) }
     }

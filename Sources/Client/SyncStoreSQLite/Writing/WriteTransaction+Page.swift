@@ -70,6 +70,7 @@ extension WriteTransaction {
             rollsBack = true
             return .applied(try stored(space), outbox: meta.outbox, changedRecords: 0)
         }
+        meta.hasExchanged = true
         try space.save(connection)
         if space.showsItsVersion { try confirmAnswered(in: space) }
         return .applied(try stored(space), outbox: meta.outbox, changedRecords: changed)

@@ -79,6 +79,7 @@ extension WriteTransaction {
                     age: max(.zero, .milliseconds(now.milliseconds) - .milliseconds(writtenAt)),
                     formerNumbers: Array(entry.formerly.prefix(SchemaLimits.formerNumbers))))
         }
+        meta.hasExchanged = true
         change.touchesOutbox = true
         return PushBatch(
             identity: meta.identity, epoch: meta.epoch, acknowledged: try smallestUnanswered(),

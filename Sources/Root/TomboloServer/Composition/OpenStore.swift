@@ -92,7 +92,7 @@ extension AuthorityStoreError.Code {
 }
 
 extension AuthorityStoreError {
-    private static let adviceAfterMove = "the move is complete: start the server with the new database"
+    private static let adviceAfterMove = "that move is complete: start the server with the database to which it went"
 
     /// The advice to the operator, where the message alone is not enough.
     fileprivate var advice: String? {

@@ -182,6 +182,18 @@ extension LocalStoreConformance {
                 }
                 try fixture.expect(try fixture.store.session(), is: session, "the session")
             },
+            Check("a database belongs to its account after it has unfollowed the only space that it has pulled") {
+                fixture in
+                try fixture.sendHello()
+                let rows = SnapshotRows(
+                    collection: "users", records: [fixture.shownUser(fixture.id(), uid: 1, version: 1, "ada")])
+                try fixture.pull(fixture.snapshot([rows], at: 1, in: "team"))
+                _ = try fixture.store.unfollow("team")
+                _ = try fixture.createUser()
+                try fixture.expect(.otherAccount) {
+                    _ = try fixture.store.adopt(fixture.epoch, as: AccountID(rawValue: "someone else"))
+                }
+            },
             Check("a database belongs to the account with which it has pushed") { fixture in
                 try fixture.sendHello()
                 _ = try fixture.createUser()

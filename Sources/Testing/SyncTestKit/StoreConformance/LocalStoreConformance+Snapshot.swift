@@ -282,6 +282,22 @@ extension LocalStoreConformance {
                 }
                 try fixture.expect(try fixture.offers().count, is: 1, "the number of offers after a decision")
             },
+            Check("a value that was lost again after another one is offered as the newest") { fixture in
+                let id = try fixture.syncedUser("old")
+                var epoch = fixture.epoch
+                for (number, name) in ["x", "y", "x"].enumerated() {
+                    try fixture.pull(fixture.feed([fixture.at(2, fixture.renamed(id, name))], to: 2, of: epoch))
+                    epoch = Epoch(rawValue: "restored-\(number)")
+                    _ = try fixture.store.adopt(epoch, as: fixture.account)
+                    let rows = SnapshotRows(
+                        collection: "users", records: [fixture.shownUser(id, uid: 7, version: 1, "old")])
+                    try fixture.pull(fixture.snapshot([rows], at: 1, of: epoch))
+                }
+                let offers = try fixture.store.journal(state: .active, limit: 9).map { entry -> Patch? in
+                    if case .lost(let lost) = entry.event { lost.mutations.first?.patch } else { nil }
+                }
+                try fixture.expect(offers.first ?? nil, is: ["username": .text("x")], "the newest offer")
+            },
             Check("lost values are restored in parts, without references to missing records") { fixture in
                 let (ada, dee, art, ghost) = (fixture.id(), fixture.id(), fixture.id(), fixture.id())
                 let orphan = fixture.id()
