@@ -145,7 +145,7 @@ import Testing
             _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
         }
         let second = try statements(editing: 1)
-        #expect(second.contains(#"UPDATE "users" SET "age" = ? WHERE id = ?"#), "\(second)")
+        #expect(second.contains(#"UPDATE "users" SET "age" = ? WHERE sync_row = ?"#), "\(second)")
         #expect(!second.contains { $0.contains("FROM sync_meta") || $0.contains("FROM sync_space") }, "\(second)")
 
         _ = try other.commit([Samples.create(4)], in: .default, now: Samples.now)
