@@ -107,12 +107,18 @@ import Testing
         #expect(try programs.syncctl("init", "--catalog", newer).status == 0)
         #expect(try programs.syncctl("record", "create", "todo", "title=Milk", "due=3").status == 0)
         let there = ["--server", url, "--token-file", token]
+        let elsewhere = ["--server", "http://127.0.0.1:1", "--token-file", token]
+        let failed = try programs.run("syncctl", ["sync", "--wait", "100ms"] + elsewhere)
+        #expect(failed.status == CommandExitStatus.notSynced.rawValue, "\(failed)")
+        #expect(
+            try programs.syncctl("status", "--local", "--json").output.contains(#""last_error_code":"unreachable""#))
         let (watch, lines, _) = try programs.start("syncctl", ["sync", "--watch", "--json"] + there)
         defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
         _ = try Programs.text(of: lines, upTo: #""held":1"#)
         let beside = try programs.run("syncctl", ["sync", "--json"] + there)
         #expect(beside.status == CommandExitStatus.held.rawValue, "\(beside)")
         #expect(beside.output.contains(#""result":"held""#), "\(beside)")
+        #expect(try programs.syncctl("status", "--local", "--json").output.contains(#""last_error":null"#))
 
         // The server is upgraded. The watch sends what has waited, and the sync beside it waits for that.
         kill(server.processIdentifier, SIGTERM)

@@ -1,3 +1,4 @@
+import SyncConcurrency
 import TestRings
 import Testing
 
@@ -94,6 +95,39 @@ import Testing
         #expect(changed.count == 1 && changed[0].hasPrefix(#"{"space":"team","type":"user""#), "\(other)")
         let table = try Self.run(programs, ["digest", "--remote"], team: "Arya")
         #expect(table.output.hasPrefix("SPACE ") && table.output.contains("team     user"), "\(table)")
+    }
+
+    /// Runs `digest --remote` with a server that answers the first pull with 429 and this pause.
+    private static func run(pause: Int, _ words: [String] = []) throws -> Programs.CommandResult {
+        let pulls = Guarded(0)
+        let server = try ScriptedServer { request in
+            if request.path.hasSuffix("/hello") { return ScriptedServer.json("200 OK", hello(), isNamed: true) }
+            let isFirst = pulls.withLock { number in
+                number += 1
+                return number == 1
+            }
+            guard isFirst else { return ScriptedServer.json("200 OK", page(), isNamed: true) }
+            return ScriptedServer.json(
+                "429 Too Many Requests",
+                #"{"error":{"code":"throttled","message":"too many requests","request":"REQUEST"}}"#, pause: pause)
+        }
+        let programs = try programs()
+        return try programs.run(
+            "syncctl", ["digest", "--remote", "--store", programs.folder + "/store", "--server", server.url] + words,
+            variables: ["SYNCCTL_SERVER_TOKEN": "a-token"], launcher: ["timeout", "60"])
+    }
+
+    @Test func `a digest goes on after a pause that the server asks for`() throws {
+        let digest = try Self.run(pause: 1)
+        #expect(digest.status == 0, "\(digest)")
+        #expect(digest.output.contains("default"))
+    }
+
+    @Test(arguments: [(61, []), (11, ["--wait", "10s"])] as [(Int, [String])])
+    func `a digest does not start a pause that is longer than its time`(pause: Int, words: [String]) throws {
+        let digest = try Self.run(pause: pause, words)
+        #expect(digest.status == CommandExitStatus.notSynced.rawValue, "\(digest)")
+        #expect(digest.errors.contains("too many requests"), "\(digest)")
     }
 
     @Test func `a digest names the space that the account may not read`() throws {

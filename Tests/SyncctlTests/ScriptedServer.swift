@@ -95,9 +95,12 @@ final class ScriptedServer: Sendable {
 
     /// Returns a response with a JSON body.
     ///
-    /// - Parameter isNamed: whether the response repeats the id of the request, as that of a sync server does.
-    static func json(_ status: String, _ body: String, isNamed: Bool = false) -> String {
-        let fields = isNamed ? "Tombolo-Request: REQUEST\r\nContent-Length: \(body.utf8.count)\r\n" : ""
+    /// - Parameters:
+    ///   - isNamed: whether the response repeats the id of the request, as that of a sync server does.
+    ///   - pause: the seconds that the server asks the client to wait.
+    static func json(_ status: String, _ body: String, isNamed: Bool = false, pause: Int? = nil) -> String {
+        var fields = isNamed ? "Tombolo-Request: REQUEST\r\nContent-Length: \(body.utf8.count)\r\n" : ""
+        if let pause { fields += "Retry-After: \(pause)\r\n" }
         return "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\n\(fields)Connection: close\r\n\r\n\(body)"
     }
 }

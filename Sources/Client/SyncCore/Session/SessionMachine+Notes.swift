@@ -48,10 +48,10 @@ extension SessionMachine {
         case .pageApplied(_, .applied), .spaceVacated(_, .vacated), .resultsRecorded, .transactionWithdrawn:
             // Check after each of these events. If the results are recorded after the page that contains their commits,
             // no later page would report that everything is in sync.
-            guard contact != nil, outbox.summary.count == 0, pulls.allSatisfy(\.isInSync) else {
+            guard contact != nil, outbox.summary.count == outbox.summary.held, pulls.allSatisfy(\.isInSync) else {
                 return notesOfWaits(begunIn: turn)
             }
-            return [.note(.inSync)]
+            return [.note(outbox.summary.held == 0 ? .inSync : .inSyncButHeld)]
         case .outboxCounted, .batchTaken, .nothingToPush, .cursorReset, .spacesRead, .sessionChanged:
             return []
         }

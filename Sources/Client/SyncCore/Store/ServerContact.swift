@@ -96,6 +96,9 @@ public enum ContactChange: Hashable, Sendable {
     /// Everything is in sync, and a program has confirmed it, for example at the end of a requested sync. Always
     /// written.
     case confirmedInSync
+    /// Everything is in sync but transactions that wait for an upgrade of the server. Ends the last failure; written
+    /// only if there is one.
+    case inSyncButHeld
     /// A sync has failed. Not written if the last failure has the same code and message.
     case failed(code: String, message: String)
     /// The server at this address asked for a pause of this length. The engine fills in the address.
@@ -120,6 +123,9 @@ extension ServerContact {
             self = ServerContact(lastSync: now)
         case .confirmedInSync:
             self = ServerContact(lastSync: now)
+        case .inSyncButHeld:
+            guard lastFailure != nil || pause != nil else { return false }
+            (lastFailure, pause) = (nil, nil)
         case .failed(let code, let message):
             // Of several equal failures in a row, keep the first one, whose time shows when they began.
             if let lastFailure, lastFailure.code == code, lastFailure.message == message { return false }

@@ -14,6 +14,7 @@ extension SyncAction {
         case .timer(.disarm(let serial)): "disarm \(serial)"
         case .note(.inSync): "note that all is in sync"
         case .note(.confirmedInSync): "note that all is in sync, as requested"
+        case .note(.inSyncButHeld): "note that all is in sync but what is held back"
         case .note(.failed(let code, _)): "note a failure: \(code)"
         case .note(.paused(let duration, _)): "note a pause of \(SecondsText.text(duration)) s"
         case .checkpoint: "checkpoint"
@@ -28,7 +29,9 @@ extension Redaction {
         case .server(let action): .server(self.action(action))
         case .store(let action): .store(self.action(action))
         case .note(.failed(let code, _)): .note(.failed(code: code, message: ""))
-        case .note(.inSync), .note(.confirmedInSync), .note(.paused), .timer, .checkpoint, .finish: action
+        case .note(.inSync), .note(.confirmedInSync), .note(.inSyncButHeld), .note(.paused), .timer, .checkpoint,
+            .finish:
+            action
         }
     }
 }

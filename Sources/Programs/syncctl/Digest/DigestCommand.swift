@@ -60,7 +60,9 @@ struct DigestCommand: AsyncParsableCommand {
         var digests: [SpaceID: [CollectionName: RecordDigest]] = [:]
         if remote {
             let account = try store.session().account
-            let (transport, catalog) = (try client.transport, store.catalog)
+            let catalog = store.catalog
+            let transport = PatientTransport(
+                try client.transport, clock: client.runtime.clock, longestPause: wait ?? .seconds(60))
             digests = try await within(wait, client.runtime.clock) {
                 var digests: [SpaceID: [CollectionName: RecordDigest]] = [:]
                 for space in spaces {

@@ -30,7 +30,7 @@ struct RemoteDigests {
     /// - Throws: `TransportError` when a request fails, or when the server refuses the account or the protocol, as a
     ///   sync does; `CommandError` when no attempt gets a complete and valid snapshot.
     static func read(
-        _ space: SpaceID, from transport: any RemoteTransport, as account: AccountID?, _ catalog: SchemaCatalog,
+        _ space: SpaceID, from transport: PatientTransport, as account: AccountID?, _ catalog: SchemaCatalog,
         _ progress: Progress
     ) async throws -> [CollectionName: RecordDigest] {
         var reset: ResetReason?
@@ -77,7 +77,7 @@ struct RemoteDigests {
     private static let page = 1_000
 
     private mutating func readAll(
-        from transport: any RemoteTransport, _ progress: Progress
+        from transport: PatientTransport, _ progress: Progress
     ) async throws -> Ending {
         var cursor: Cursor?
         while true {

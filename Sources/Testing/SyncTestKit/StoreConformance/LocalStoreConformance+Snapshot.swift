@@ -53,6 +53,9 @@ extension LocalStoreConformance {
                 try fixture.store.note(.inSync, now: synced)
                 try fixture.store.note(.inSync, now: fixture.now())
                 try fixture.expect(try fixture.store.contact(), is: ServerContact(lastSync: synced), "the contact")
+                try fixture.store.note(.failed(code: "unreachable", message: "refused"), now: at)
+                try fixture.store.note(.inSyncButHeld, now: fixture.now())
+                try fixture.expect(try fixture.store.contact(), is: ServerContact(lastSync: synced), "the contact")
             },
             Check("the progress tells whether everything was in sync at the last contact") { fixture in
                 func isInSync(_ expected: Bool, _ moment: String) throws {
