@@ -189,6 +189,32 @@ public final class ServerComposition {
         }
     }
 
+    /// Gives the space of deleted rows back to the file system. A server may be using the database meanwhile.
+    ///
+    /// - Throws: `ConfigurationError` if the database is in PostgreSQL, if it cannot be opened or does not exist yet, or
+    ///   if it cannot be written anew; it is unchanged then.
+    func compact() throws(ConfigurationError) -> CompactReport {
+        guard settings.postgres == nil else {
+            throw ConfigurationError(
+                "compact: this server keeps its database in PostgreSQL, which reuses free space by itself",
+                advice: "use its command VACUUM FULL if the space must be given back")
+        }
+        let histories = LiveHistories(runtime: runtime, logger: logger)
+        do throws(AuthorityStoreError) {
+            let store = try SQLiteAuthorityStore(
+                visiting: settings.file, newHistory: histories.nextHistory(),
+                configuration: SQLiteAuthorityConfiguration(durability: settings.durability))
+            defer { try? store.close() }
+            let (before, after) = try store.compact()
+            try store.close()
+            return CompactReport(
+                file: settings.file, before: before, after: after,
+                isServed: try SQLiteAuthorityStore.isServed(settings.file))
+        } catch {
+            throw ConfigurationError(error, isPostgres: false)
+        }
+    }
+
     /// Moves the database to another one, and takes the former one out of use.
     ///
     /// - Parameter progress: called with the number of copied rows from time to time.

@@ -133,9 +133,8 @@ struct ServerRoot: AsyncParsableCommand {
         version: ProgramVersion.text,
         subcommands: [
             ServeCommand.self, StatusCommand.self, InspectCommand.self, ClientsCommand.self, ConflictsCommand.self,
-            BackupCommand.self, MoveCommand.self, TokenCommand.self, SpaceCommand.self, CatalogCommand.self,
-            EpochCommand.self,
-            ServerConfigCommand.self,
+            BackupCommand.self, CompactCommand.self, MoveCommand.self, TokenCommand.self, SpaceCommand.self,
+            CatalogCommand.self, EpochCommand.self, ServerConfigCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

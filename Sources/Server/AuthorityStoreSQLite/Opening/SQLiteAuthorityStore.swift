@@ -205,7 +205,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     ///
     /// SQLite would continue to use a file that a later start does not find. Commits to it would be confirmed and then
     /// lost.
-    private func checkFile() throws(AuthorityStoreError) {
+    func checkFile() throws(AuthorityStoreError) {
         guard let file, file.files.identity() != file.identity else { return }
         throw AuthorityStoreError(
             .missingFile, "\(file.files.path) was moved, deleted, or replaced while it is served: restart the server")

@@ -145,6 +145,19 @@ package final class Connection {
         try statement.run()
     }
 
+    /// Writes the whole database anew, without free pages, in one transaction.
+    ///
+    /// Readers continue meanwhile, and writers wait. Until a checkpoint, the new pages are in the WAL. SQLite builds a
+    /// copy first, in a file that has no name, in the folder for temporary files.
+    ///
+    /// - Returns: the sizes of the database before and after that, in bytes, including what is in the WAL.
+    package func compact() throws(DatabaseError) -> (before: Int64, after: Int64) {
+        let pageBytes = try integer(of: "PRAGMA page_size")
+        let before = try integer(of: "PRAGMA page_count")
+        try execute("VACUUM")
+        return (before * pageBytes, try integer(of: "PRAGMA page_count") * pageBytes)
+    }
+
     // MARK: Transactions
 
     /// The way a transaction ends when its body does not throw.

@@ -1,0 +1,39 @@
+import SyncCore
+import SyncModel
+
+/// Makes a server's calls, and repeats a call after each pause that the server asks for.
+struct PatientTransport: Sendable {
+    private let transport: any RemoteTransport
+    private let clock: any Clock<Duration>
+    /// A longer pause is a failure.
+    private let longestPause: Duration
+
+    init(_ transport: any RemoteTransport, clock: any Clock<Duration>, longestPause: Duration) {
+        self.transport = transport
+        self.clock = clock
+        self.longestPause = longestPause
+    }
+
+    /// - Throws: `TransportError`; also for a pause that is too long, or that has no end.
+    func hello() async throws -> ServerHello {
+        try await patiently { try await transport.hello() }
+    }
+
+    /// - Throws: `TransportError`; also for a pause that is too long, or that has no end.
+    func pull(_ request: PullRequest) async throws -> PullResponse {
+        try await patiently { try await transport.pull(request) }
+    }
+
+    private func patiently<Response>(_ call: () async throws -> Response) async throws -> Response {
+        while true {
+            do {
+                return try await call()
+            } catch let failure as TransportError {
+                guard failure.asksToWait, let pause = failure.retryAfter, pause > .zero, pause <= longestPause else {
+                    throw failure
+                }
+                try await clock.sleep(for: pause)
+            }
+        }
+    }
+}
