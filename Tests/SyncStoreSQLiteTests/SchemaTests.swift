@@ -348,7 +348,7 @@ import Testing
             ),
             (
                 catalog(.text("username"), .integer("age", required: true).defaulting(to: .integer(1))),
-                "users.age is stored as optional, but is required in the catalog; leave it optional"
+                "users.age is stored as optional, but is required in the catalog; do not require it"
             ),
         ]
         for (other, message) in refused {

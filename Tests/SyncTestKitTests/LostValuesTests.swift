@@ -55,6 +55,29 @@ import Testing
         }
     }
 
+    /// Both histories have two commits, so a comparison of versions alone would find no difference.
+    @Test func `devices settle only when they have the history of a restored server`() throws {
+        let (testbed, writer, other, note) = try Self.devices()
+        try Self.write(.create("note", note, ["title": .text("shopping"), "body": .text("old")]), on: writer)
+        try testbed.settle()
+        let backup = testbed.backUpServer()
+        try Self.write(.update("note", note, ["body": .text("lost")]), on: writer)
+        try testbed.settle()
+        testbed.restoreServer(backup)
+        try Self.write(.update("note", note, ["body": .text("new")]), on: other)
+        try testbed.settle()
+        for device in [writer, other] {
+            #expect(try device.store.record("note", .id(note))?.values[1] == .text("new"), "\(device.name)")
+        }
+        #expect(try Self.lost(writer).count == 1)
+        for device in [writer, other] {
+            for entry in try device.store.journal(state: .active, limit: 9) {
+                try device.store.dismiss(journal: entry.number)
+            }
+        }
+        try testbed.finish()
+    }
+
     @Test func `a field that nobody has written since has not changed`() throws {
         let (testbed, writer, other, note) = try Self.afterRestore()
         #expect(try !Self.hasChanged(writer))

@@ -47,6 +47,47 @@ private func noteRules(_ server: inout ServerApplication) {
         try testbed.finish()
     }
 
+    @Test func `a device does not get the name of a field that the model does not have`() throws {
+        let testbed = try SyncTestbed(models: [Note.self]) { server in
+            server.validate(Note.self) { _ in
+                throw ServerRejection(code: "spam", message: "no", fields: ["txet", "text"])
+            }
+        }
+        let phone = try testbed.device("phone")
+        try testbed.run { try await phone.create(Note.self) { $0.text = "milk" } }
+        try testbed.settle()
+        let rejection = try #require(try phone.rejections.all().first)
+        #expect(rejection.fields.map(\.field) == ["text"])
+        try rejection.discard()
+        try testbed.finish()
+    }
+
+    @Test func `objects of a stopped device throw, and those of the next run do not`() throws {
+        let testbed = try SyncTestbed(models: [Note.self])
+        let phone = try testbed.device("phone")
+        let old = try testbed.run { try await phone.create(Note.self) { $0.text = "milk" } }
+        try testbed.settle()
+        phone.stop()
+        for isOn in [false, true] {
+            if isOn { try phone.start() }
+            old.text = "oat milk"
+            let failure = #expect(throws: ModelError.self) { try testbed.run { try await old.save() } }
+            #expect(failure?.message.contains("closed") == true, "\(failure?.message ?? "")")
+            #expect(throws: ModelError.self) { _ = try old.sync }
+            guard !isOn else { continue }
+            #expect(throws: ModelError.self) { try testbed.run { try await phone.query(Note.self).all() } }
+        }
+        let id = try #require(old.id)
+        try testbed.run {
+            let note = try phone.object(Note.self, id: id)
+            #expect(note.text == "milk")
+            note.text = "oat milk"
+            try await note.save()
+        }
+        try testbed.settle()
+        try testbed.finish()
+    }
+
     @Test func `devices of one account have its rights, and those of another have not`() throws {
         let testbed = try SyncTestbed(models: [Note.self], rules: noteRules)
         let phone = try testbed.device("phone", account: "ned")

@@ -108,6 +108,19 @@ struct GuideSamples {
         try await milk.delete()
     }
 
+    func draftsAndLists(_ client: Client, _ milk: Live<Todo>) async throws {
+        let ned = try client.draft(Person.self) { $0.name = "Ned" }
+        let oats = try await client.create(Todo.self) { todo in
+            todo.title = "Oats"
+            todo.owner = ned
+        }
+        print(oats)
+
+        var tags = milk.tags.value ?? []
+        tags.append("dairy")
+        milk.tags = JSON(tags)
+    }
+
     func transaction(_ client: Client, _ bread: Live<Todo>, _ old: Live<Todo>) async throws {
         let receipt = try await client.write { tx in
             tx.create(Todo.self) { $0.title = "Milk" }

@@ -31,9 +31,30 @@ package struct ApplicationReview: TransactionReview {
                 try await verdict(on: transaction, by: principal, records, before)
             }
             // A rejected transaction has no effect on the following ones.
-            if let rejection { rejections[numbered.number] = rejection } else { proposed = after }
+            if let rejection {
+                rejections[numbered.number] = withoutUnknownFields(rejection, of: transaction)
+            } else {
+                proposed = after
+            }
         }
         return rejections
+    }
+
+    /// Leaves out fields that the model does not have: no form could mark them, and the rule has a mistake.
+    private func withoutUnknownFields(_ rejection: Rejection, of transaction: Transaction) -> Rejection {
+        guard let mutation = rejection.mutation,
+            let model = application.catalog[transaction.mutations[mutation].collection]
+        else { return rejection }
+        let unknown = rejection.fields.filter { model.position(of: $0) == nil }
+        guard !unknown.isEmpty else { return rejection }
+        logger.error(
+            "A rule for writes has named fields that the model does not have.",
+            metadata: [
+                "collection": "\(model.collection)", "fields": "\(unknown.map(\.rawValue).joined(separator: ", "))",
+            ])
+        return Rejection(
+            code: rejection.code, message: rejection.message, mutation: mutation,
+            fields: rejection.fields.filter { !unknown.contains($0) })
     }
 
     private func verdict(

@@ -44,7 +44,8 @@ extension SimulationError: CustomStringConvertible {
         case .livelock: "livelock: more than \(SimulationLimits.jobsPerInstant) jobs without time moving"
         case .leak(let foreign, let escaped):
             "leak: \(foreign) jobs came from another thread, \(escaped) went to the global pool"
-        case .tooLong(let limit): "too long: not done after \(limit) of virtual time"
+        case .tooLong(let limit):
+            "too long: not done after \(limit) of virtual time; Task.sleep and other real waits do not end in it"
         case .unfinished: "unfinished: tasks have not ended although they were cancelled"
         case .sleepersLeft: "sleepers left: something sleeps although every task has ended"
         }

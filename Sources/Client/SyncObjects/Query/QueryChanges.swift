@@ -11,7 +11,7 @@ public struct QueryChange<M: Model>: Sendable {
     public let removed: [Live<M>]
     /// The objects whose place among the objects that stayed has changed.
     public let moved: [Live<M>]
-    /// The objects whose values changed, each with the changed fields.
+    /// The objects whose values changed, each with the changed fields; without fields when only the uid has arrived.
     public let changed: [(object: Live<M>, fields: ModelChange<M>)]
 }
 
@@ -70,7 +70,7 @@ public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
                 removed: before.filter { !present.contains($0.record.id) }.map(\.object),
                 moved: now.filter { displaced.contains($0.record.id) }.map(\.object),
                 changed: now.compactMap { pair in
-                    guard let old = known[pair.record.id], old.values != pair.record.values else { return nil }
+                    guard let old = known[pair.record.id], old != pair.record else { return nil }
                     return (pair.object, fields(from: old, to: pair.record))
                 })
         }

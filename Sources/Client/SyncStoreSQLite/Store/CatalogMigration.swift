@@ -97,7 +97,7 @@ struct CatalogMigration {
                 """
                 the database has a collection \(name), which this build does not declare. If this build has removed or renamed \
                 the model, declare it again: the Swift type may have another name, and the collection keeps its name. \
-                Otherwise, a newer build has created the collection
+                Otherwise, a newer build has created the collection, or the folder is that of another application
                 """)
         }
         for table in tables {

@@ -137,6 +137,7 @@ final class StatusBoard: Sendable {
     private var missingToken: String? {
         guard let server = parts.settings.server, server.token?.current == nil else { return nil }
         return server.tokenProblem?.message
+            ?? "no token is configured: give the client a token closure, or set server.token-file"
     }
 
     private func phase(_ engine: SyncStatus?) -> (ClientStatus.Phase, String) {

@@ -37,6 +37,18 @@ extension Authority {
         }
     }
 
+    /// Returns whether the holder of a cursor has all commits of its space. Unlike a pull, this changes nothing, even if
+    /// the cursor proves that the history is lost.
+    package func isAtHead(_ cursor: Cursor) throws(AuthorityError) -> Bool {
+        try read { view in
+            let check = HistoryCheck(history: try view.state().history, witness: .mark)
+            guard case .held(let held) = try check.examine(cursor, in: view),
+                case .commits(let version) = held.position
+            else { return false }
+            return version == (try view.extent(of: held.space).head)
+        }
+    }
+
     /// Returns the response to a principal that may not read the space.
     ///
     /// The response `noAccess` makes the client remove the space, so only the history that has served the space may

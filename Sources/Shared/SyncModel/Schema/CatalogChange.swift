@@ -82,7 +82,7 @@ public struct CatalogChange: Hashable, Sendable {
             return
         }
         if new.isRequired, !old.isRequired {
-            refuse(name, "is stored as optional, but is required in the catalog", "leave it optional")
+            refuse(name, "is stored as optional, but is required in the catalog", "do not require it")
         }
         if !new.isRequired, old.isRequired { adjustments.append("\(name) is optional") }
         if new.minimumBytes != old.minimumBytes || new.maximumBytes != old.maximumBytes {

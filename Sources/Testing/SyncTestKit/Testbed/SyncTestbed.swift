@@ -213,11 +213,15 @@ public final class SyncTestbed {
         }
     }
 
+    /// Whether a device has all commits of this server. The device cannot know whether the server is still the one that
+    /// it has spoken with last.
     private func isInSync(_ device: TestbedDevice) -> Bool {
         guard let status = device.status, status.isInSync else { return false }
-        return status.spaces.allSatisfy { space in
-            let head = try? store.read { view in try view.extent(of: space.space).head }
-            return !space.hasAccess || head == space.version
+        guard let spaces = try? device.store.session().spaces else { return false }
+        return spaces.allSatisfy { space in
+            guard space.hasAccess else { return true }
+            guard let cursor = space.cursor else { return false }
+            return (try? authority.isAtHead(cursor)) ?? false
         }
     }
 

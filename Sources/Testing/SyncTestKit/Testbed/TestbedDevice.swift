@@ -42,6 +42,8 @@ public final class TestbedDevice: ModelAccess {
 
     private struct State: Sendable {
         var life: Life?
+        /// The run that has ended last, whose objects and store throw errors.
+        var ended: Life?
         var lives = 0
     }
 
@@ -104,14 +106,20 @@ public final class TestbedDevice: ModelAccess {
     }
 
     /// Kills the application's process as SIGKILL does. Durable data is there when the process starts again.
+    ///
+    /// The objects of the process have ended with it: reading and saving them throws an error, also after `start()`.
+    /// Fetch them again from the device then.
     public func stop() {
         let life = state.withLock { state in
+            if let life = state.life { state.ended = life }
             defer { state.life = nil }
             return state.life
         }
         guard let life else { return }
         life.process.kill()
         life.task.cancel()
+        life.objects.end()
+        life.store.close()
     }
 
     /// Whether the device has a network link. Without a link, none of its requests reaches the server.
@@ -131,14 +139,17 @@ public final class TestbedDevice: ModelAccess {
     // MARK: Contents
 
     private var life: Life {
-        guard let life = state.withLock({ $0.life }) else { preconditionFailure("\(name) is off: start it first") }
+        guard let life = state.withLock({ $0.life ?? $0.ended }) else {
+            preconditionFailure("a testbed starts each device that it returns")
+        }
         return life
     }
 
-    /// The local store. The device must be on.
+    /// The local store. While the device is off, its calls throw an error.
     public var store: any LocalStore & EngineStore { life.store }
 
-    /// The live objects, one per record. They belong to one life of the process. The device must be on.
+    /// The live objects, one per record. They belong to one run of the process. While the device is off, its calls
+    /// throw an error.
     public var objects: LiveObjects { life.objects }
 
     /// The community's models on this device. The device must be on.
