@@ -131,7 +131,7 @@ public struct AttemptedChange: Hashable, Sendable {
     public var fields: [String] { values.map(\.field.rawValue) }
     let values: Patch
 
-    init(_ mutation: Mutation) {
+    package init(_ mutation: Mutation) {
         collection = mutation.collection.rawValue
         record = mutation.record
         switch mutation.intent {

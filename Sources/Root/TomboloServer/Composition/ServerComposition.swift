@@ -192,7 +192,7 @@ public final class ServerComposition {
     /// Gives the space of deleted rows back to the file system. A server may be using the database meanwhile.
     ///
     /// - Throws: `ConfigurationError` if the database is in PostgreSQL, if it cannot be opened or does not exist yet, or
-    ///   if it cannot be written anew; it is unchanged then.
+    ///   if it cannot be written again; it is unchanged then.
     func compact() throws(ConfigurationError) -> CompactReport {
         guard settings.postgres == nil else {
             throw ConfigurationError(

@@ -8,7 +8,7 @@ struct CompactCommand: ServerCommand {
         commandName: "compact", abstract: "Give the space of deleted rows back to the file system.",
         discussion: """
             A server reuses the space of the rows that it trims, so its file stays as large as it has ever been. This \
-            command writes the file anew. It changes no data.
+            command writes the file again. It changes no data.
 
             It works while the server runs: pulls continue, and devices push again afterward. The file becomes shorter \
             after the next commit of the server. Up to twice the size of the data is needed meanwhile, in the folder of \

@@ -145,7 +145,7 @@ package final class Connection {
         try statement.run()
     }
 
-    /// Writes the whole database anew, without free pages, in one transaction.
+    /// Writes the whole database again, without free pages, in one transaction.
     ///
     /// Readers continue meanwhile, and writers wait. Until a checkpoint, the new pages are in the WAL. SQLite builds a
     /// copy first, in a file that has no name, in the folder for temporary files.

@@ -195,7 +195,18 @@ public final class TestbedDevice: ModelAccess {
     /// A description of the device's state for failure messages.
     var situation: String {
         guard let status else { return "it is off" }
-        return "\(status)"
+        var parts = [status.connection.words]
+        if status.outbox.count > 0 { parts.append("\(status.outbox.count) transactions are not confirmed") }
+        if let obstacle = status.push.obstacle { parts.append("a push waits: \(obstacle)") }
+        for space in status.spaces where !space.isInSync {
+            var words = "space \(space.space) is at version \(space.version) of \(space.head)"
+            if let obstacle = space.pull.obstacle { words += ": \(obstacle)" }
+            if case .braked(let deletes, let total) = space.pull {
+                words += ": the server would delete \(deletes) of \(total) records, and a person has to agree"
+            }
+            parts.append(words)
+        }
+        return parts.joined(separator: "; ")
     }
 
     /// Descriptions of the work that is left: script steps not taken, transactions not confirmed, active journal
@@ -208,10 +219,51 @@ public final class TestbedDevice: ModelAccess {
             let outbox = try store.outboxSummary()
             if outbox.count > 0 { left.append("\(name): \(outbox.count) transactions are not confirmed") }
             let active = try store.journal(state: .active, limit: 10)
-            for entry in active { left.append("\(name): the journal has \(entry.event)") }
+            for entry in active { left.append("\(name): the journal has \(entry.event.words)") }
         } catch {
             left.append("\(name): the store cannot be read: \(error)")
         }
         return left
+    }
+}
+
+extension SyncStatus.Connection {
+    fileprivate var words: String {
+        switch self {
+        case .notRunning: "not started"
+        case .offline(let reason): "no network: \(reason)"
+        case .connecting: "waiting for the response to a hello"
+        case .online: "online"
+        case .waiting(let failure, _), .recovering(let failure, _): "trying again: \(failure.message)"
+        case .paused(let failure, _): "paused: \(failure.message)"
+        case .storeFailed(let failure, _): "the local store failed: \(failure.message)"
+        case .refused(let failure): "refused: \(failure.message)"
+        case .stopped: "stopped"
+        }
+    }
+}
+
+extension JournalEntry.Event {
+    fileprivate var words: String {
+        switch self {
+        case .rejected(let transaction, let rejection):
+            "a rejected transaction (\(rejection.code.rawValue): \(rejection.message)): \(Self.words(transaction))"
+        case .merged(let conflicts): "a merge: \(Self.words(conflicts))"
+        case .overwritten(let conflicts, let deleted):
+            "overwritten values: \(Self.words(conflicts))\(deleted.map { " deleted: \(Self.words($0))" } ?? "")"
+        case .cancelled(let transaction): "a cancelled transaction: \(Self.words(transaction))"
+        case .lost(let transaction): "a transaction that the server has lost: \(Self.words(transaction))"
+        }
+    }
+
+    private static func words(_ transaction: Transaction) -> String {
+        transaction.mutations.map { "\(AttemptedChange($0))" }.joined(separator: "; ")
+    }
+
+    private static func words(_ conflicts: [FieldConflict]) -> String {
+        conflicts.map { conflict in
+            let (lost, kept) = (conflict.loser.value.shortText, conflict.winner.value.shortText)
+            return "\(conflict.collection).\(conflict.field) \(lost) gave way to \(kept)"
+        }.joined(separator: "; ")
     }
 }
