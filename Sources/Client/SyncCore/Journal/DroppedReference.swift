@@ -6,7 +6,9 @@ public import SyncModel
 public struct DroppedReference: Hashable, Sendable {
     /// The restored record, without the reference.
     public let record: RecordAddress
+    /// The field that was left out.
     public let field: FieldName
+    /// The record to which it refers, which was not on this device.
     public let target: RecordAddress
 
     /// Creates a reference from its parts.
