@@ -210,6 +210,23 @@ import Testing
         #expect(try outcomes(world.response(device.request([batch[1]]), by: device.principal)).count == 1)
     }
 
+    @Test func `the outcomes of a client that acknowledges none are bounded`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let pushes = 4
+        let batches = try (0..<pushes).map { _ in try numbered(&device, AuthorityLimits.pushTransactions / 2) }
+        for batch in batches { _ = try world.response(device.request(batch), by: device.principal) }
+        func isKept(_ numbered: NumberedTransaction) throws -> Bool {
+            let response = try world.response(device.request([numbered]), by: device.principal)
+            return response != .refused(.identityConflict(number: numbered.number))
+        }
+        #expect(try isKept(batches[0][0]))
+        let more = try numbered(&device, 10)
+        _ = try world.response(device.request(more), by: device.principal)
+        #expect(try !isKept(batches[0][0]) && !isKept(batches[0][9]))
+        #expect(try isKept(batches[0][10]) && isKept(more[9]))
+    }
+
     @Test func `a push with another principal's client id is refused`() throws {
         let world = AuthorityWorld()
         var anna = Device(1, principal: "anna")

@@ -269,6 +269,12 @@ import Testing
             _ = try Self.plan(.merged([lost]))
         }
         #expect(error?.code == .missingRecord && error?.message.contains("entry 7 lacks its around") == true)
+        // Other values of the entry do not depend on it.
+        let rest = try Self.plan(.merged([lost, Self.conflict(Self.ada, name: "Ada")]), shown: [Self.ada])
+        #expect(rest.transactions == [[.update("users", Self.ada, ["name": .text("Ada")])]])
+        #expect(rest.postponed.map(\.address) == [RecordAddress("frames", Self.ink)])
+        #expect(rest.postponed.map { $0.patch[FieldName(rawValue: "title")!] } == [.text("mine")])
+        #expect(rest.replacements.isEmpty)
     }
 
     @Test func `an entry that has already been restored is refused`() {

@@ -220,6 +220,8 @@ struct RandomSession {
     private mutating func batch() -> PushBatch {
         let first = Int64.random(in: 0..<50, using: &random)
         let count = Int64.random(in: 1..<5, using: &random)
+        // A push of a large transaction has a later deadline.
+        let text = Self.canary + String(repeating: "x", count: one(in: 2) ? 0 : 30_000)
         return PushBatch(
             identity: identity(), epoch: epoch(), acknowledged: TransactionNumber(first),
             transactions: (first..<(first + count)).map { number in
@@ -230,7 +232,7 @@ struct RandomSession {
                         mutations: [
                             Mutation(
                                 collection: "users", record: RecordID(bits: Identifier128(high: 1, low: 2)),
-                                time: .zero, intent: .create(["username": .text(Self.canary)]))
+                                time: .zero, intent: .create(["username": .text(text)]))
                         ]))
             }, outbox: outbox())
     }

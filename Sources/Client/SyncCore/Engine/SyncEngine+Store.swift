@@ -28,7 +28,10 @@ extension SyncEngine {
             }
         case .apply(let page, let cursor, let brake):
             response(.space(page.space, .applyingPage)) {
-                .pageApplied(page.space, try store.apply(page, after: cursor, brake: brake, now: runtime.now()))
+                let result = try store.apply(page, after: cursor, brake: brake, now: runtime.now())
+                // A download may have thousands of pages, and would fill the disk with its WAL.
+                checkpoint()
+                return .pageApplied(page.space, result)
             }
         case .resetCursor(let space):
             response(.space(space, .resettingCursor)) {

@@ -61,6 +61,9 @@ extension RestorePlan {
 
     /// Writes the losing values over the current records, and creates deleted records again under new ids.
     ///
+    /// The values do not depend on each other. Those of a deleted record that cannot be created again are postponed,
+    /// unless there are no others.
+    ///
     /// - Parameter number: The number of the entry.
     mutating func restoreLosers(of conflicts: [FieldConflict], of number: Int64) throws {
         var order: [RecordAddress] = []
@@ -70,19 +73,31 @@ extension RestorePlan {
             if losers[address] == nil { order.append(address) }
             losers[address, default: Patch()].set(conflict.field, to: conflict.loser.value)
         }
+        var obstacles: [RecordAddress: StoreError] = [:]
         for address in order where try records.space(address) != space {
             if let earlier = try earlierReplacement(of: address) {
                 newIDs[address] = earlier
             } else if try records.isOffered(address) {
                 throw StoreError(
                     .missingRecord, "\(address) is not on this device: restore the entry that creates it first")
+            } else if let obstacle = obstacle(
+                toCreating: address, from: [deleted[address], losers[address]].compactMap(\.self), number)
+            {
+                obstacles[address] = obstacle
             } else {
                 replace(address)
             }
         }
+        if obstacles.count == order.count, let first = order.first.flatMap({ obstacles[$0] }) { throw first }
+        postponed = order.filter { obstacles[$0] != nil }.map { address in
+            Mutation(
+                collection: address.collection, record: address.id, time: .zero,
+                intent: .update(
+                    (losers[address] ?? Patch()).map { FieldEdit(field: $0, value: $1, before: $1, seen: .zero) }))
+        }
         var edits: [RecordEdit] = []
         var writesChanges = false
-        for address in order {
+        for address in order where obstacles[address] == nil {
             let (id, collection) = (newIDs[address] ?? address.id, address.collection)
             let record = RecordAddress(collection, id)
             let lost = try redirecting(losers[address] ?? Patch(), of: record, droppingMissing: false)
@@ -93,17 +108,24 @@ extension RestorePlan {
             }
             var patch = try redirecting(deleted[address] ?? Patch(), of: record, droppingMissing: true)
             for (field, value) in lost { patch.set(field, to: value) }
-            let missing = records.catalog[collection]?.fields.filter { $0.isRequired && patch[$0.name] == nil } ?? []
-            guard missing.isEmpty else {
-                throw StoreError(
-                    .missingRecord,
-                    "\(collection) \(address.id) is not on this device, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
-                )
-            }
+            // A required reference may have been left out.
+            if let obstacle = obstacle(toCreating: address, from: [patch], number) { throw obstacle }
             edits.append(.create(collection, id, patch))
         }
         try require(writesChanges)
         transactions = [try addingTargets(of: edits)]
+    }
+
+    /// Returns the reason why a deleted record cannot be created again from these values; nil if it can.
+    private func obstacle(toCreating address: RecordAddress, from values: [Patch], _ number: Int64) -> StoreError? {
+        let missing = (records.catalog[address.collection]?.fields ?? []).filter { field in
+            field.isRequired && values.allSatisfy { $0[field.name] == nil }
+        }
+        guard !missing.isEmpty else { return nil }
+        return StoreError(
+            .missingRecord,
+            "\(address.collection) \(address.id) is not on this device, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
+        )
     }
 }
 

@@ -163,8 +163,7 @@ package struct OutboxMachine: Hashable, Sendable {
     /// Returns the deadline of a push. A batch that is too late is split until one transaction is left, which gets more
     /// time.
     private func deadline(of batch: PushBatch, _ policy: SyncPolicy) -> Duration {
-        guard batch.transactions.count == 1, let lone = batch.transactions.first else { return policy.requestDeadline }
-        return policy.requestDeadline + SyncPolicy.uploadTime(ofBytes: lone.transaction.byteCount)
+        policy.requestDeadline + SyncPolicy.uploadTime(ofBytes: batch.loneBytes)
     }
 
     mutating func pushEnded(

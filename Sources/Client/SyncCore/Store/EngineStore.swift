@@ -265,12 +265,27 @@ public struct PushBatch: Hashable, Sendable {
     public let isEmptied: Bool
     /// Cursors and receipts that prove the histories of spaces, for the server to compare.
     public let cursors: [Cursor]
+    /// The size in bytes of a transaction that is alone in its batch; 0 for several, which can be split instead. A push
+    /// of a large transaction has more time.
+    package let loneBytes: Int
 
     /// Creates a batch as a store has frozen it. By default, it withdraws nothing and shows no cursors.
     public init(
         identity: ClientIdentity, epoch: Epoch?, acknowledged: TransactionNumber, transactions: [NumberedTransaction],
         outbox: OutboxSummary, isEmptied: Bool = false, cursors: [Cursor] = []
     ) {
+        self.init(
+            identity: identity, epoch: epoch, acknowledged: acknowledged, transactions: transactions, outbox: outbox,
+            isEmptied: isEmptied, cursors: cursors,
+            loneBytes: transactions.count == 1 ? transactions[0].transaction.byteCount : 0)
+    }
+
+    /// Creates a batch whose transactions may have been replaced since `loneBytes` was taken.
+    package init(
+        identity: ClientIdentity, epoch: Epoch?, acknowledged: TransactionNumber, transactions: [NumberedTransaction],
+        outbox: OutboxSummary, isEmptied: Bool, cursors: [Cursor], loneBytes: Int
+    ) {
+        self.loneBytes = loneBytes
         self.cursors = cursors
         self.isEmptied = isEmptied
         self.identity = identity

@@ -47,6 +47,7 @@ extension JSONWriter {
             writer.endArray()
         }
         member("outbox") { $0.outbox(batch.outbox) }
+        if batch.loneBytes > 0 { member("bytes", Int64(batch.loneBytes)) }
         if batch.isEmptied { member("withdrawal", true) }
         if !batch.cursors.isEmpty { member("cursors", batch.cursors) { $0.string($1.rawValue) } }
     }
@@ -114,7 +115,8 @@ extension RecordingNode {
             transactions: transactions, outbox: try member("outbox").outbox(), isEmptied: try isEmptied(),
             cursors: try optional("cursors").map { node throws(RecordingError) in
                 try node.list(of: Self.cursor)
-            } ?? [])
+            } ?? [],
+            loneBytes: try optional("bytes").map { node throws(RecordingError) in try node.count() } ?? 0)
     }
 
     private func run() throws(RecordingError) -> TransactionRun {

@@ -111,7 +111,7 @@ package struct Redaction: Sendable {
         PushBatch(
             identity: identity(batch.identity), epoch: batch.epoch.map(epoch), acknowledged: batch.acknowledged,
             transactions: batch.transactions.map(transaction), outbox: batch.outbox,
-            isEmptied: batch.isEmptied, cursors: batch.cursors.map { cursor($0) ?? $0 })
+            isEmptied: batch.isEmptied, cursors: batch.cursors.map { cursor($0) ?? $0 }, loneBytes: batch.loneBytes)
     }
 
     func transaction(_ transaction: NumberedTransaction) -> NumberedTransaction {

@@ -178,14 +178,17 @@ public final class SQLiteStore: Sendable {
     private func carryOut(_ calls: [any QueuedWrite]) {
         let hasBegun = Guarded(false)
         do throws(StoreError) {
-            try withWriter { [catalog, tables, configuration] writer in
+            let isWALLong = try withWriter { [catalog, tables, configuration] writer in
                 try writer.carryOut(calls, in: configuration.file) { connection in
                     hasBegun.withLock { $0 = true }
                     return try WriteTransaction(
                         on: connection, catalog: catalog, tables: tables, limits: configuration.limits,
                         cache: writer.cache)
                 }
+                return writer.hasUnseenPages(configuration.limits.longestWALPages)
             }
+            // The calls are durable, so a failure costs disk space only. A later checkpoint makes up for it.
+            if isWALLong { try? checkpointNow() }
         } catch {
             guard calls.count > 1, hasBegun.withLock({ $0 }) else {
                 for call in calls { call.fail(error) }

@@ -20,6 +20,8 @@ final class Writer {
     /// failed checkpoint.
     private var trustsWAL = false
     private var hasCommitted = false
+    /// The pages that the WAL had at the last checkpoint; 0 after it was restarted.
+    private var pagesAtCheckpoint = 0
     let cache = WriterCache()
     /// SQLite's number of the schema, which changes when any program adds a table or column.
     private var schemaVersion: Int64 = -1
@@ -232,6 +234,16 @@ final class Writer {
         connection.walBytes > keptWALBytes
     }
 
+    /// Whether this connection's last commit left at least `pages` pages in the WAL that no checkpoint has seen. Ask after
+    /// each commit.
+    ///
+    /// While a reader uses the WAL, SQLite does not restart it after a checkpoint, so the pages before do not count.
+    func hasUnseenPages(_ pages: Int) -> Bool {
+        let present = connection.pagesInWAL
+        if present < pagesAtCheckpoint { pagesAtCheckpoint = 0 }
+        return present - pagesAtCheckpoint >= pages
+    }
+
     /// Checkpoints the WAL through `other` while no connection can commit.
     ///
     /// This connection holds the write lock during the copy, which rules out the race between a commit and a checkpoint
@@ -239,6 +251,7 @@ final class Writer {
     /// function then makes such a commit. The truncation does not happen while a reader still uses the WAL.
     func checkpoint(through other: Connection) throws {
         let isWhole = try inTransaction { _ in .rollBack(try copyingWAL { try other.checkpoint(.passive) }) }
+        pagesAtCheckpoint = connection.pagesInWAL
         connection.forgetPagesInWAL()
         guard isWhole, isWALTooLong || needsTruncation else { return }
         let truncates = needsTruncation
@@ -255,6 +268,7 @@ final class Writer {
     func checkpointAlone() throws {
         try inTransaction { _ in .rollBack(try trustWAL()) }
         let isTruncated = try copyingWAL { try connection.checkpoint(.truncate) }
+        pagesAtCheckpoint = isTruncated ? 0 : connection.pagesInWAL
         connection.forgetPagesInWAL()
         if isTruncated { needsTruncation = false }
     }

@@ -98,11 +98,9 @@ struct PushGroup {
             if let version = effect.newVersion { response.heads[numbered.transaction.space] = version }
         }
         // A client cannot have seen outcomes that the server has not sent.
-        let acknowledged = min(request.acknowledged, ledger.next)
-        if acknowledged > ledger.acknowledged {
-            let horizon = acknowledged.rawValue - Int64(AuthorityLimits.keptOutcomes)
-            if horizon > 0 { try transaction.forgetOutcomes(of: key, below: TransactionNumber(horizon)) }
-            ledger.acknowledged = acknowledged
+        ledger.acknowledged = max(ledger.acknowledged, min(request.acknowledged, ledger.next))
+        if ledger.outcomeHorizon > known.outcomeHorizon {
+            try transaction.forgetOutcomes(of: key, below: TransactionNumber(ledger.outcomeHorizon))
         }
         if ledger != known { try transaction.set(ledger, of: key) }
         try addReceipts(to: &response.results, state.history, rights, in: transaction)

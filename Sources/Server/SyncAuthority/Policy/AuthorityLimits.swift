@@ -32,6 +32,9 @@ public enum AuthorityLimits {
     /// backup. While their outcomes are kept, these transactions take effect only once, whatever has happened to their
     /// records.
     public static let keptOutcomes = 200
+    /// Maximum number of outcomes to keep for one incarnation of a client, whatever it acknowledges. A device sends one
+    /// push at a time, and acknowledges its outcomes with the next one, so twice the transactions of a push suffice.
+    public static let mostOutcomes = 2 * pushTransactions
     /// Default number of conflicts to keep. They include notices that no device has fetched yet.
     public static let keptConflicts = 100_000
     /// Maximum number of clients, besides the one whose stamp the value has, that get a notice when a value loses.

@@ -22,7 +22,7 @@ public struct Ledger: Hashable, Sendable {
     /// The number of the next transaction. Every smaller number has had an outcome.
     public var next: TransactionNumber
     /// The client has received every outcome below this number. The server keeps the newest
-    /// `AuthorityLimits.keptOutcomes` of them.
+    /// `AuthorityLimits.keptOutcomes` of them, and at most `AuthorityLimits.mostOutcomes` of all.
     public var acknowledged: TransactionNumber
 
     /// Creates the progress of a client. `acknowledged` is at most `next`.
@@ -34,6 +34,13 @@ public struct Ledger: Hashable, Sendable {
     /// The number of the last transaction that has had an outcome; nil when there is none.
     public var lastAnswered: TransactionNumber? {
         next > .first ? TransactionNumber(next.rawValue - 1) : nil
+    }
+
+    /// The outcomes below this number are forgotten; 0 if there are none.
+    var outcomeHorizon: Int64 {
+        max(
+            0, acknowledged.rawValue - Int64(AuthorityLimits.keptOutcomes),
+            next.rawValue - Int64(AuthorityLimits.mostOutcomes))
     }
 
     /// The ledger of a client that has never pushed.
