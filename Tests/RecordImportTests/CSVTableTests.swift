@@ -55,11 +55,15 @@ private func rows(_ bytes: [UInt8]) -> [[String]] {
 
     @Test func `a field that is not UTF-8 invalidates only its row`() {
         #expect(rows([0x61, 0x2C, 0xFF, 0x0A, 0x62, 0x0A]) == [["broken", "1"], ["2", "b"]])
+        // The lines of a quoted field are no rows.
+        let quoted: [UInt8] = [0x22, 0xFF, 0x0A] + Array("ada\nbob\",c\nd\n".utf8)
+        #expect(rows(quoted) == [["broken", "1"], ["4", "d"]])
     }
 
     @Test func `a row that is too long is refused, and the next row is read`() {
         let long = String(repeating: "x", count: ImportLimits.rowBytes + 1)
         #expect(rows(long + "\nb\n") == [["broken", "1"], ["2", "b"]])
+        #expect(rows("\"\(long)\nada\",c\nb\n") == [["broken", "1"], ["3", "b"]])
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)

@@ -199,7 +199,7 @@ import Testing
         device.acknowledged = .first
         #expect(
             try outcomes(world.response(device.request(batch), by: device.principal)).count == 2,
-            "a device that was set back to a backup gets what it got")
+            "a device restored from a backup gets its outcomes again")
         for _ in 2..<(AuthorityLimits.keptOutcomes + 1) { try world.push(&device, update("user", 9, "bio", .null)) }
         device.acknowledged = TransactionNumber(Int64(AuthorityLimits.keptOutcomes) + 1)
         _ = try world.response(device.request([]), by: device.principal)

@@ -62,6 +62,15 @@ private func noteRules(_ server: inout ServerApplication) {
         try testbed.finish()
     }
 
+    @Test func `a device made after the server was replaced has the models of the new server`() throws {
+        let testbed = try SyncTestbed(models: [Note.self])
+        try testbed.replaceServer(models: [Note.self, Stranger.self])
+        let phone = try testbed.device("phone")
+        try testbed.run { try await phone.create(Stranger.self) { $0.name = "Jaqen" }.create().confirmed() }
+        try testbed.settle()
+        try testbed.finish()
+    }
+
     @Test func `objects of a stopped device throw, and those of the next run do not`() throws {
         let testbed = try SyncTestbed(models: [Note.self])
         let phone = try testbed.device("phone")

@@ -187,7 +187,10 @@ import Testing
             files.createFile(atPath: good, contents: Data("secret\n".utf8), attributes: [.posixPermissions: 0o600]))
         switch state {
         case "empty": #expect(files.createFile(atPath: token, contents: nil, attributes: [.posixPermissions: 0o600]))
-        case "open": #expect(files.createFile(atPath: token, contents: nil, attributes: [.posixPermissions: 0o644]))
+        case "open":
+            #expect(
+                files.createFile(
+                    atPath: token, contents: Data("secret\n".utf8), attributes: [.posixPermissions: 0o644]))
         case "link": try files.createSymbolicLink(atPath: token, withDestinationPath: good)
         case "folder": try files.createDirectory(atPath: token, withIntermediateDirectories: false)
         default: break
@@ -724,11 +727,11 @@ import Testing
             "syncctl", ["sync", "--watch", "--server", "http://127.0.0.1:9"], variables: ["OUTPUT": fifo],
             launcher: ["sh", "-c", #"exec "$0" "$@" >"$OUTPUT""#])
         defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
-        while try !programs.syncctl("status", "--local").output.contains("runs in process") {}
+        while try watch.isRunning && !programs.syncctl("status", "--local").output.contains("runs in process") {}
         kill(watch.processIdentifier, SIGTERM)
         kill(watch.processIdentifier, SIGINT)
         watch.waitUntilExit()
-        // Before the program handles signals, the first one ends it in the system's way. A shell reports both ways alike.
+        // Until the handlers are installed, a signal ends the program by the default action.
         let status = watch.terminationStatus + (watch.terminationReason == .uncaughtSignal ? 128 : 0)
         #expect([128 + SIGTERM, 128 + SIGINT].contains(status))
     }

@@ -15,15 +15,15 @@ public import TomboloModeling
 ///     }
 ///
 /// Without an application's rules, a server accepts the tokens of its token file, and JSON Web Tokens if it has keys for
-/// them. Its operator names the members of spaces, and every principal may read and write in `default` while that space
-/// has none.
+/// them. The members that the operator has added to a space may use it. While `default` has no members, every principal
+/// may read and write there.
 public struct ServerApplication: Sendable {
     /// The models to serve.
     public var catalog: SchemaCatalog
     /// Returns the field rule with a name, for models that are read from a file; nil for an unknown name.
     public var rule: @Sendable (_ name: String) -> FieldRule?
-    /// Maximum time for one call of `authenticate`, and for all rules for one transaction together. Then the server
-    /// tells the client to try again later.
+    /// Maximum time for one call of `authenticate`, and for all rules for one transaction together. After that, the
+    /// server tells the client to try again later.
     public var timeout = Duration.seconds(5)
 
     /// Returns the principal of a token; nil if the token file and the keys of JSON Web Tokens decide.
@@ -33,7 +33,7 @@ public struct ServerApplication: Sendable {
     var writeRules: [CollectionName: [@Sendable (ProposedWrite) async throws -> Bool]] = [:]
     var writeChecks: [CollectionName: [@Sendable (ProposedWrite) async throws -> Void]] = [:]
     var validations: [@Sendable (Transaction, Principal) async throws -> Void] = []
-    /// The first error in the models of typed rules. The server does not start with it.
+    /// The first error in the models of typed rules. If it is set, the server does not start.
     package var problem: ModelDeclarationError?
 
     /// Creates an application with these models, and without rules for tokens, spaces, or writes.
@@ -66,8 +66,8 @@ public struct ServerApplication: Sendable {
         writeRules[collection] != nil || writeChecks[collection] != nil
     }
 
-    /// Sets the function that finds the principal of a bearer token, in place of the token file. A server with keys for
-    /// JSON Web Tokens does not start with it.
+    /// Sets the function that finds the principal of a bearer token, in place of the token file. A server that also has
+    /// keys for JSON Web Tokens does not start.
     ///
     /// The server calls it for each request, and repeatedly while an event stream is open, so it should cache slow
     /// lookups.
@@ -80,8 +80,8 @@ public struct ServerApplication: Sendable {
         authentication = body
     }
 
-    /// Sets the function that decides who may read and write in which space. Without it, the members of spaces decide,
-    /// whom the operator names, and every principal may read and write in `default` while that space has none.
+    /// Sets the function that decides who may read and write in which space. Without it, the members that the
+    /// operator has added to a space decide. While `default` has no members, every principal may read and write there.
     ///
     /// A space is the unit of reading: a device holds all records of a space, or none. If the body does not allow a
     /// principal to write in a space, the server rejects the transaction as `forbidden`.

@@ -17,11 +17,10 @@ public struct ByteSink: Sendable {
 
     /// Writes the whole text as UTF-8, with as many system calls as necessary.
     ///
-    /// - Parameter limit: how long to wait for the reader of a pipe, a socket, or a terminal; nil waits as long as the
-    ///   reader does.
+    /// - Parameter limit: how long to wait for the reader of a pipe or a socket; nil waits without a limit.
     /// - Returns: nil when everything was written; otherwise the error number (errno(3)), and part of the text may have
     ///   been written. `EPIPE` is returned only when SIGPIPE is ignored. `EAGAIN` means that the reader has not made room
-    ///   in time; of a text of at most `atomicBytes`, nothing has been written then.
+    ///   in time; of a text of at most `atomicBytes` for a pipe, nothing has been written then.
     @discardableResult
     public func write(_ text: String, within limit: Duration? = nil) -> Int32? {
         let end = limit.map { ContinuousClock.now + $0 }
@@ -34,7 +33,7 @@ public struct ByteSink: Sendable {
             if count < 0 {
                 let code = errno
                 if code == EINTR { continue }
-                // The descriptor does not wait by itself.
+                // The descriptor is non-blocking, so wait here.
                 if code == EAGAIN, end == nil {
                     _ = waitForRoom(until: .now + .seconds(1))
                     continue

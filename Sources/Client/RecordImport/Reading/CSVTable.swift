@@ -1,8 +1,8 @@
 /// A parser of comma-separated values (RFC 4180).
 ///
 /// Cells may be quoted, and quoted cells may contain commas, doubled quotation marks, and line breaks. Lines end with
-/// CRLF or LF; a byte order mark is skipped. A row that breaks the rules is reported with its line, and parsing
-/// continues on the line after the one on which the row begins.
+/// CRLF or LF; a byte order mark is skipped. A row that breaks the rules is reported with its line. If it is not known
+/// where the row ends, parsing continues on the line after the one on which it begins.
 package struct CSVTable: Sequence, IteratorProtocol {
     private let bytes: [UInt8]
     private var position: Int
@@ -25,7 +25,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
         guard position < bytes.count else { return nil }
         let start = (line: line, position: position)
         do throws(ImportError) {
-            return .success(Row(line: start.line, cells: try readCells(from: start)))
+            return try readCells(from: start).map { Row(line: start.line, cells: $0) }
         } catch {
             skipLine(from: start)
             return .failure(error)
@@ -48,17 +48,28 @@ package struct CSVTable: Sequence, IteratorProtocol {
         }
     }
 
-    private mutating func readCells(from start: (line: Int, position: Int)) throws(ImportError) -> [String] {
+    /// Reads a row to its end.
+    ///
+    /// - Returns: a failure if the row has an end, but is too long or not UTF-8.
+    /// - Throws: `ImportError` if its quotation marks leave open where it ends.
+    private mutating func readCells(
+        from start: (line: Int, position: Int)
+    ) throws(ImportError) -> Result<[String], ImportError> {
         var cells: [String] = []
+        var column = 0
+        var problem: ImportError?
         while true {
+            column += 1
             let cell =
                 position < bytes.count && bytes[position] == Byte.quote ? try readQuoted(start) : try readPlain(start)
-            guard let text = String(validating: cell, as: UTF8.self) else {
-                throw ImportError(line: start.line, "column \(cells.count + 1) is not UTF-8")
-            }
-            cells.append(text)
-            guard position - start.position <= ImportLimits.rowBytes else {
-                throw ImportError(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
+            if position - start.position > ImportLimits.rowBytes {
+                problem =
+                    problem
+                    ?? ImportError(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
+            } else if let text = String(validating: cell, as: UTF8.self) {
+                cells.append(text)
+            } else {
+                problem = problem ?? ImportError(line: start.line, "column \(column) is not UTF-8")
             }
             guard position < bytes.count, bytes[position] == Byte.comma else { break }
             position += 1
@@ -68,7 +79,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
             position += 1
             line += 1
         }
-        return cells
+        return problem.map { .failure($0) } ?? .success(cells)
     }
 
     private mutating func readPlain(_ start: (line: Int, position: Int)) throws(ImportError) -> ArraySlice<UInt8> {
@@ -104,10 +115,8 @@ package struct CSVTable: Sequence, IteratorProtocol {
             } else if byte == Byte.lineFeed {
                 line += 1
             }
-            cell.append(byte)
-            guard cell.count <= ImportLimits.rowBytes else {
-                throw ImportError(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
-            }
+            // A cell that is too long is read to its end, but not kept.
+            if cell.count <= ImportLimits.rowBytes { cell.append(byte) }
         }
         throw ImportError(line: start.line, "a quoted cell is not closed before the end of the file")
     }

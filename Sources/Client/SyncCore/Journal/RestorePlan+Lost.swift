@@ -1,6 +1,6 @@
 import SyncModel
 
-// Restores changes that only a lost history of the server had.
+// Restores lost changes: those that only a lost history of the server or a damaged database had.
 extension RestorePlan {
     mutating func restoreLost(_ lost: Transaction) throws {
         // A part never refers to a later one, so every referenced record is here, already planned, or missing.

@@ -6,8 +6,8 @@ package import SyncModel
 ///              ↓ ↑         │ contact lost, or the epoch is in doubt
 ///            waiting ←─────┤
 ///        storeFailed ←─────┘ the store could not record the server's history
-///              refused: the server refuses the credentials, the account, or the protocol version; only a person
-///                       or the slow timer ends this state
+///              refused: the server, or a gateway, refuses the credentials, the account, or the protocol version;
+///                       ends when its timer fires, the credentials change, a sync is requested, or the link goes down
 ///
 /// A network link that is up proves nothing: only the server's response to a hello does.
 package struct LinkMachine: Hashable, Sendable {
@@ -122,7 +122,7 @@ package struct LinkMachine: Hashable, Sendable {
     /// store has recorded both.
     mutating func adoptionFailed(_ failure: StoreError, _ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
-        // Something was exchanged with the owner's server that this session does not know of.
+        // The database has exchanged data for another account, which this session had not seen at the hello.
         if failure.code == .otherAccount {
             return wait(after: TransportError(.otherAccount, failure.message, isDefinite: true), &turn)
         }

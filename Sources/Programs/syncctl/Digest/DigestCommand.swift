@@ -56,6 +56,7 @@ struct DigestCommand: AsyncParsableCommand {
     private func digests(_ client: ClientComposition) async throws -> [Row] {
         let store = try client.store
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
+        defer { progress.finish() }
         let spaces = try store.followedSpaces().map(\.space)
         var digests: [SpaceID: [CollectionName: RecordDigest]] = [:]
         if remote {
@@ -79,7 +80,6 @@ struct DigestCommand: AsyncParsableCommand {
                 }
             }
         }
-        progress.finish()
         return spaces.flatMap { space in
             store.catalog.models.map { schema in
                 (space, schema, digests[space]?[schema.collection] ?? RecordDigest(of: schema))

@@ -50,6 +50,7 @@ struct SyncCommand: AsyncParsableCommand {
     private func sync(_ client: ClientComposition) async throws -> SyncReport {
         _ = try client.transport
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
+        defer { progress.finish() }
         let start = try SyncReport.Start(client.store)
         let ending: SyncEnding
         switch try client.acquireLease(within: Self.readerTimeout) {
@@ -63,7 +64,6 @@ struct SyncCommand: AsyncParsableCommand {
             }
             ending = try await waitForOther(process, client, progress)
         }
-        progress.finish()
         return try SyncReport(ending: ending, since: start, store: client.store, elapsed: progress.elapsed)
     }
 

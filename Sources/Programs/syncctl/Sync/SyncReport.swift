@@ -50,9 +50,11 @@ struct SyncReport {
             return true
         }
         (self.newEntries, self.rejected) = (newEntries, rejected)
-        let left = after.count == 0 ? before.count : before.count - after.count
-        confirmed = max(0, left - rejected)
+        confirmed = max(0, before.count - after.count - rejected)
     }
+
+    /// The words for the process that syncs the database; nil for one whose id is not known.
+    private static func name(of process: Int32?) -> String { process.map { "process \($0)" } ?? "another process" }
 
     /// Prints the report.
     ///
@@ -104,13 +106,13 @@ struct SyncReport {
             throw CommandError(
                 .unhealthy, message,
                 advice:
-                    "if you expect that, stop process \(process.map(String.init) ?? "unknown"), which syncs this database, and run syncctl sync --allow-deletes"
+                    "if you expect that, stop \(Self.name(of: process)), which syncs this database, and run syncctl sync --allow-deletes"
             )
         case .syncedElsewhere(let process, let lack):
             let left = after.count == 1 ? "1 transaction is" : "\(after.count) transactions are"
             throw CommandError(
                 .syncedElsewhere,
-                "process \(process.map(String.init) ?? "unknown") syncs this database, and \(after.count == 0 ? lack ?? "has not ended" : "\(left) still in the outbox")",
+                "\(Self.name(of: process)) syncs this database, and \(after.count == 0 ? lack ?? "has not ended" : "\(left) still in the outbox")",
                 advice: "syncctl status shows the reason")
         case .interrupted: throw CommandError(.notSynced, "the sync was interrupted", advice: CommandError.safe)
         }
@@ -149,7 +151,7 @@ struct SyncReport {
             return "\(verdict): " + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
         case .syncedByOther(let process):
             let rest = missingAccess == nil ? "everything" : "everything else"
-            return "\(verdict): process \(process.map(String.init) ?? "unknown") has sent and downloaded \(rest)"
+            return "\(verdict): \(Self.name(of: process)) has sent and downloaded \(rest)"
         default: return nil
         }
     }

@@ -7,14 +7,15 @@ import SyncProgram
 enum ServerArgument {
     @Sendable static func space(_ text: String) throws -> SpaceID {
         guard let space = SpaceID(rawValue: text) else {
-            throw ValidationError("expected a-z, then a-z, 0-9, or _, at most 63 characters")
+            throw ValidationError(
+                "expected a lowercase letter, then up to 62 lowercase letters, digits, or underscores")
         }
         return space
     }
 
     @Sendable static func account(_ text: String) throws -> Principal {
         guard Principal.isValidName(text) else {
-            throw ValidationError("expected up to 128 visible ASCII characters that do not begin with #")
+            throw ValidationError("expected 1 to 128 visible ASCII characters, the first of which is not #")
         }
         return Principal(name: text)
     }

@@ -13,7 +13,7 @@ enum StopDeadline {
         _ = runtime.spawn {
             guard (try? await runtime.clock.sleep(for: limit)) != nil else { return }
             ProgramOutput.note(
-                "\(ServerOptions.program.name): stopped before all calls of the database had ended, after \(limit.components.seconds) seconds\n"
+                "\(ServerOptions.program.name): stopped after \(limit.components.seconds) seconds, before all calls of the database had ended: it may not be responding\n"
             )
             _exit(1)
         }

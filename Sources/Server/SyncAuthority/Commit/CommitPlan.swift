@@ -10,8 +10,8 @@ package struct CommitPlan: Hashable, Sendable {
     package let creates: [RecordAddress]
     /// The conflicts that the outcome reports.
     package let conflicts: [FieldConflict]
-    /// The conflicts of `conflicts` in which a stored value lost, once more for each other client that had set the same
-    /// value. Only the notices for these clients report them.
+    /// Copies of those `conflicts` in which a stored value lost, one for each other client that had set the same value.
+    /// Only the notices to these clients report them.
     package let furtherLosses: [FieldConflict]
 
     package init(

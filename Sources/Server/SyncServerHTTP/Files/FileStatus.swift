@@ -11,7 +11,7 @@ package struct FileStatus: Sendable {
     package let kind: UInt32
     /// The permissions, such as 0o600.
     package let permissions: UInt32
-    /// The number of names of the file.
+    /// The number of hard links.
     package let links: Int
     /// The size in bytes.
     package let size: Int64

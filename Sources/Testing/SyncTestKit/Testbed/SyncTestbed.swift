@@ -26,7 +26,8 @@ public final class SyncTestbed {
     public let simulation: Simulation
     /// The models of the server, and of devices created without their own models.
     public var catalog: SchemaCatalog { application.catalog }
-    private let models: ModelCatalog
+    /// The models of devices created without their own; empty if they are known by their schemas alone.
+    private var models: ModelCatalog
     private let policy: SyncPolicy
     private let spaces: Set<SpaceID>
     private var store: InMemoryAuthorityStore
@@ -133,6 +134,7 @@ public final class SyncTestbed {
         models: [any Model.Type], rules: (inout ServerApplication) -> Void = { _ in }
     ) throws(ModelDeclarationError) {
         application = try .configured(models, rules)
+        self.models = try ModelCatalog(models)
         startServer()
     }
 
@@ -141,6 +143,7 @@ public final class SyncTestbed {
     /// Open hint streams end.
     public func replaceServer(catalog: SchemaCatalog) {
         application = ServerApplication(catalog: catalog)
+        models = ModelCatalog()
         startServer()
     }
 
@@ -200,14 +203,15 @@ public final class SyncTestbed {
 
     /// Advances virtual time until every device that is on and has a link is in sync with the server.
     ///
-    /// - Throws: `TestbedError` with the name of a device that is still out of sync after `limit` of virtual time.
+    /// - Throws: `TestbedError` with the name of a device that is still out of sync after `limit` of virtual time;
+    ///   `SimulationError` when the simulation cannot go on; `StoreError` when the store of a device cannot be read.
     public func settle(within limit: Duration = .seconds(1_200)) throws {
         let end = simulation.now + limit
         // The engine publishes a status only after it has handled an event.
         try simulation.advance(by: .milliseconds(1))
-        while let laggard = devices.first(where: { $0.isConnected && !isInSync($0) }) {
+        while let device = try devices.first(where: { try $0.isConnected && !isInSync($0) }) {
             guard simulation.now < end else {
-                throw TestbedError("\(laggard.name) is not in sync after \(limit): \(laggard.situation)")
+                throw TestbedError("\(device.name) is not in sync after \(limit): \(device.situation)")
             }
             try simulation.advance(by: .milliseconds(500))
         }
@@ -215,13 +219,12 @@ public final class SyncTestbed {
 
     /// Whether a device has all commits of this server. The device cannot know whether the server is still the one that
     /// it has spoken with last.
-    private func isInSync(_ device: TestbedDevice) -> Bool {
+    private func isInSync(_ device: TestbedDevice) throws -> Bool {
         guard let status = device.status, status.isInSync else { return false }
-        guard let spaces = try? device.store.session().spaces else { return false }
-        return spaces.allSatisfy { space in
+        return try device.store.session().spaces.allSatisfy { space in
             guard space.hasAccess else { return true }
             guard let cursor = space.cursor else { return false }
-            return (try? authority.isAtHead(cursor)) ?? false
+            return try authority.isAtHead(cursor)
         }
     }
 
