@@ -20,7 +20,10 @@ import Testing
 
     @Test func `a malformed argument is reported with its expected form`() throws {
         for (words, text) in [
-            (["set", "Team 7", "ned", "writer"], "The value 'Team 7' is invalid for '<space>': expected a lowercase letter, then"),
+            (
+                ["set", "Team 7", "ned", "writer"],
+                "The value 'Team 7' is invalid for '<space>': expected a lowercase letter, then"
+            ),
             (["set", "team_7", "two words", "writer"], "'two words' is invalid for '<account>': expected 1 to 128"),
             (["set", "team_7", "#ned", "writer"], "'#ned' is invalid for '<account>'"),
             (["set", "team_7", "ned", "owner"], "'owner' is invalid for '<role>': expected reader or writer"),

@@ -14,6 +14,8 @@ actor UpkeepService: Service {
     private let clock: any Clock<Duration>
     private let logger: Logger
     private nonisolated let home: ActorExecutor
+    /// Whether the last slice has removed conflicts.
+    private var isTrimmingConflicts = false
 
     /// The pause between two slices, so that writers get their turn.
     static let pause = Duration.milliseconds(10)
@@ -70,7 +72,14 @@ actor UpkeepService: Service {
     private func trim() -> Bool {
         do throws(AuthorityError) {
             let hasLongFeed = try authority.trimFeeds(keeping: keptCommits)
-            return try authority.trimConflicts() || hasLongFeed
+            let hasManyConflicts = try authority.trimConflicts()
+            if hasManyConflicts, !isTrimmingConflicts {
+                logger.warning(
+                    "The oldest conflicts are removed. A device that has not fetched them is not told of these values.",
+                    metadata: ["kept": "\(AuthorityLimits.keptConflicts)"])
+            }
+            isTrimmingConflicts = hasManyConflicts
+            return hasManyConflicts || hasLongFeed
         } catch {
             // The disk may be full, or another program may be writing. The next attempt can wait.
             logger.warning("Old commits and conflicts are still kept.", metadata: ["reason": "\(error)"])

@@ -82,6 +82,13 @@ extension PlantedBug {
             },
             shape: { $0.setting.devices = 1 }),
         PlantedBug(
+            "WAL never checkpointed", breaks: [.I19], "neither the engine nor a write checkpoints the WAL",
+            parts: {
+                var settings = SQLiteParts()
+                settings.limits.checkpointPages = 1_000_000
+                return .onSQLite(settings)
+            }),
+        PlantedBug(
             "no bytes counted in pages", breaks: [.I19], "the size of a page in bytes is not limited",
             parts: {
                 var settings = SQLiteParts()

@@ -351,9 +351,6 @@ extension PlantedBug {
                 return try base.apply(page, after: cursor, brake: isReleased ? nil : brake, now: now)
             }
         },
-        store("WAL never checkpointed", breaks: [.I19], "the WAL is never checkpointed") {
-            $0.onCheckpoint = { (_) throws(StoreError) in }
-        },
     ]
 
     /// Makes devices write at the same time, and restores the server often.

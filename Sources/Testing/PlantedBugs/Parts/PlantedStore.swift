@@ -42,9 +42,6 @@ struct PlantedStore: LocalStore, EngineStore {
     var onRenew: @Sendable (SimulatedDevice.Store, ClientID) throws(StoreError) -> StoredSession = {
         (base, client) throws(StoreError) in try base.renewIdentity(as: client)
     }
-    var onCheckpoint: @Sendable (SimulatedDevice.Store) throws(StoreError) -> Void = {
-        (base) throws(StoreError) in try base.checkpoint()
-    }
     var onRestore:
         @Sendable (
             SimulatedDevice.Store, Int64, Set<LostChange>, WallTime, @escaping @Sendable () -> RecordID
@@ -165,7 +162,7 @@ struct PlantedStore: LocalStore, EngineStore {
     }
     func contact() throws(StoreError) -> ServerContact { try base.contact() }
     func note(_ news: ContactChange, now: WallTime) throws(StoreError) { try base.note(news, now: now) }
-    func checkpoint() throws(StoreError) { try onCheckpoint(base) }
+    func checkpoint() throws(StoreError) { try base.checkpoint() }
 }
 
 extension WorldParts {
