@@ -11,7 +11,7 @@ final class DatabaseServer: Sendable {
     /// The folder of the programs of an installed version of PostgreSQL; nil if there is none.
     static let programs: String? = {
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
-        return versions.sorted().map { "/usr/lib/postgresql/\($0)/bin" }.last {
+        return versions.sorted { (Int($0) ?? 0) < (Int($1) ?? 0) }.map { "/usr/lib/postgresql/\($0)/bin" }.last {
             FileManager.default.isExecutableFile(atPath: "\($0)/initdb")
         }
     }()
@@ -67,7 +67,12 @@ final class DatabaseServer: Sendable {
             ready.waitUntilExit()
             if ready.terminationStatus == 0 { return }
         }
-        Issue.record("PostgreSQL ended with \(server.terminationStatus); see \(folder)/log")
+        throw NotReady(
+            description: "PostgreSQL ended with \(server.terminationStatus); see \(folder)/log")
+    }
+
+    private struct NotReady: Error, CustomStringConvertible {
+        let description: String
     }
 
     /// Stops the server without a clean shutdown, as a crash does. It recovers at the next start.

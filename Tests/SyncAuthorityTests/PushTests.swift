@@ -444,9 +444,9 @@ import Testing
         #expect(try world.value("user", 1, "bio") == .text("ab"))
     }
 
-    @Test func `a commit is announced only after it is durable`() async throws {
+    @Test func `a push announces its newest version, and a rejected push announces nothing`() async throws {
         let world = AuthorityWorld()
-        let news = world.authority.commits.subscribe()
+        let announcements = world.authority.commits.subscribe()
         var device = Device(1)
         try world.push(&device, delete("user", 1))
         let batch = try [
@@ -456,14 +456,14 @@ import Testing
         _ = try world.response(device.request(batch), by: device.principal)
         world.authority.commits.finish()
         var received: [SpaceHeads] = []
-        for await heads in news { received.append(heads) }
+        for await heads in announcements { received.append(heads) }
         #expect(received == [SpaceHeads(heads: [.default: Version(2)])])
     }
 
     @Test(arguments: [1, 2, 100])
     func `a store failure at any step leaves no partial transaction, and a repeated push completes the batch`(
         group: Int
-    ) throws {
+    ) async throws {
         var policy = AuthorityPolicy()
         policy.transactionsPerWrite = group
         var n = 0
@@ -480,6 +480,7 @@ import Testing
                 device.number([delete("user", 77)]),
                 device.number([update("user", 1, at: 3, "username", .text("b"), seen: .zero)]),
             ]
+            let announcements = world.authority.commits.subscribe()
             world.store.arm(after: n)
             let response = Result { try world.response(device.request(batch), by: device.principal) }
             let hasFailed = world.store.hasFailed
@@ -496,6 +497,11 @@ import Testing
                 #expect(hasFailed == (answered.count < batch.count), "call \(n)")
                 #expect(head == answered.compactMap(\.outcome.version?.rawValue).max() ?? 1, "call \(n)")
             }
+            // Only what is durable is announced.
+            world.authority.commits.finish()
+            var announced: Version?
+            for await heads in announcements { announced = heads.heads[.default] }
+            #expect(announced == (head > 1 ? Version(head) : nil), "call \(n)")
             let completed = try outcomes(world.response(device.request(batch), by: device.principal))
             #expect(completed.map(\.outcome.version) == [Version(2), nil, Version(3)], "call \(n)")
             #expect(completed[0].outcome.uids.map(\.uid) == [UID(0)])
@@ -503,7 +509,7 @@ import Testing
             if !hasFailed { break }
             n += 1
         }
-        #expect(n > 20, "every call of the port was failed once")
+        #expect(n > 20, "every call of the store has failed once")
     }
 
     @Test func `a repeated push gets the response that was lost after the commit`() throws {

@@ -136,7 +136,7 @@ extension RestorePlan {
             droppedReferences.append(
                 DroppedReference(record: RecordAddress(collection, id), field: name, target: address))
         }
-        patch = try redirecting(patch, of: RecordAddress(collection, id), droppingMissing: false)
+        patch = try redirecting(patch, of: RecordAddress(collection, id), droppingRestorable: false)
         return creates ? .create(collection, id, patch) : .update(collection, id, patch)
     }
 }

@@ -19,12 +19,12 @@ extension RestorePlan {
                     try records.space(address) == nil, let patch = try values(ofDeleted: address)
                 else { continue }
                 let new = RecordAddress(target, replace(address))
-                all.append(.create(target, new.id, try redirecting(patch, of: new, droppingMissing: true)))
+                all.append(.create(target, new.id, try redirecting(patch, of: new, droppingRestorable: true)))
             }
         }
         return try all.map { edit in
             let patch = try redirecting(
-                edit.patch, of: RecordAddress(edit.collection, edit.record), droppingMissing: false)
+                edit.patch, of: RecordAddress(edit.collection, edit.record), droppingRestorable: false)
             return switch edit {
             case .create(let collection, let id, _): .create(collection, id, patch)
             case .update(let collection, let id, _): .update(collection, id, patch)
@@ -37,10 +37,10 @@ extension RestorePlan {
     ///
     /// Optional references to records that nothing can create again are left out, and added to `droppedReferences`.
     ///
-    /// - Parameter drops: Whether to leave out optional references to records that other entries create or this plan
-    ///   deletes, too.
+    /// - Parameter drops: Whether to leave out even optional references to records that other entries create or this
+    ///   plan deletes.
     mutating func redirecting(
-        _ patch: Patch, of record: RecordAddress, droppingMissing drops: Bool
+        _ patch: Patch, of record: RecordAddress, droppingRestorable drops: Bool
     ) throws -> Patch {
         var result = patch
         for (name, value) in patch {
@@ -63,6 +63,8 @@ extension RestorePlan {
         return result
     }
 
+    /// Checks that a plan with dropped references still writes something.
+    ///
     /// - Parameter writesChanges: Whether the plan writes at least one of the changes that the entry is about.
     /// - Throws: `danglingReference` when the plan writes none of them because references were left out.
     func require(_ writesChanges: Bool) throws {

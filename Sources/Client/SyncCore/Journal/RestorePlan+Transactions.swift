@@ -37,7 +37,7 @@ extension RestorePlan {
             let whole: Patch? = if isNew, mutation.isUpdate { try values(ofDeleted: mutation.address) } else { nil }
             var patch = whole ?? Patch()
             for (field, value) in mutation.patch { patch.set(field, to: value) }
-            patch = try redirecting(patch, of: RecordAddress(collection, id), droppingMissing: whole != nil)
+            patch = try redirecting(patch, of: RecordAddress(collection, id), droppingRestorable: whole != nil)
             if !mutation.isUpdate || mutation.patch.contains(where: { patch[$0.field] != nil }) { writesChanges = true }
             switch mutation.intent {
             case .create where isHere: edits.append(.update(collection, id, patch))
@@ -100,13 +100,13 @@ extension RestorePlan {
         for address in order where obstacles[address] == nil {
             let (id, collection) = (newIDs[address] ?? address.id, address.collection)
             let record = RecordAddress(collection, id)
-            let lost = try redirecting(losers[address] ?? Patch(), of: record, droppingMissing: false)
+            let lost = try redirecting(losers[address] ?? Patch(), of: record, droppingRestorable: false)
             if !lost.isEmpty { writesChanges = true }
             guard newIDs[address] != nil, created.contains(record) else {
                 edits.append(.update(collection, id, lost))
                 continue
             }
-            var patch = try redirecting(deleted[address] ?? Patch(), of: record, droppingMissing: true)
+            var patch = try redirecting(deleted[address] ?? Patch(), of: record, droppingRestorable: true)
             for (field, value) in lost { patch.set(field, to: value) }
             // A required reference may have been left out.
             if let obstacle = obstacle(toCreating: address, from: [patch], number) { throw obstacle }

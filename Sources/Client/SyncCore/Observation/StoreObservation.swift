@@ -20,25 +20,27 @@ public struct StoreObservation<Value: Equatable & Sendable>: AsyncSequence, Send
         fileprivate let observation: StoreObservation
         fileprivate var changes: Broadcast<StoreChange>.Subscription.Iterator
         fileprivate var last: Value?
+        /// Whether the store may have changed since the last read that succeeded.
+        fileprivate var needsRead = true
 
-        /// - Throws: `StoreError` when the store cannot run the query. Another call tries again: at once if there was
-        ///   no result yet, otherwise after the next change.
+        /// Returns the next result; nil when the store is closed.
+        ///
+        /// - Throws: `StoreError` when the store cannot run the query. Another call tries again at once.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(StoreError) -> Value? {
-            if last == nil {
+            while true {
+                if !needsRead {
+                    guard let change = await changes.next(isolation: actor) else { return nil }
+                    guard observation.isTouched(change) else { continue }
+                    needsRead = true
+                }
                 let result = try observation.read(observation.store)
-                last = result
-                return result
-            }
-            while let change = await changes.next(isolation: actor) {
-                guard observation.isTouched(change) else { continue }
-                let result = try observation.read(observation.store)
+                needsRead = false
                 guard result != last else { continue }
                 last = result
                 return result
             }
-            return nil
         }
 
         public mutating func next() async throws(StoreError) -> Value? {

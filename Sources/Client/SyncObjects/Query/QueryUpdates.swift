@@ -45,6 +45,8 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
         let updates: QueryUpdates
         var changes: Broadcast<StoreChange>.Subscription.Iterator
         var last: [ShownRecord]?
+        /// Whether the records may have changed since the last read that succeeded.
+        var needsRead = true
 
         init(updates: QueryUpdates, changes: Broadcast<StoreChange>.Subscription.Iterator) {
             self.updates = updates
@@ -53,11 +55,13 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelError) -> [Object]? {
             while true {
-                if last != nil {
+                if !needsRead {
                     guard let change = await changes.next(isolation: actor), !updates.isEnded() else { return nil }
                     guard change.extents[updates.collection] != nil else { continue }
+                    needsRead = true
                 }
                 let found = try await updates.read()
+                needsRead = false
                 let shown = found.map { ShownRecord($0.record) }
                 guard shown != last else { continue }
                 last = shown

@@ -80,18 +80,21 @@ final class StatusBoard: Sendable {
     /// Publishes the status, if it has changed.
     ///
     /// Several threads may call this at once. A status never replaces one whose derivation began later.
-    func refresh() {
+    ///
+    /// - Returns: the status that was published last.
+    @discardableResult func refresh() -> ClientStatus {
         let derivation = facts.withLock { facts in
             facts.derivations += 1
             return facts.derivations
         }
         let status = derive()
-        facts.withLock { facts in
+        return facts.withLock { facts in
             let last = facts.last
-            if let last, last.derivation > derivation { return }
+            if let last, last.derivation > derivation { return last.status }
             facts.last = (status, derivation)
             // Under the lock, so that statuses are published in this order. It never waits, and runs no reader's code.
             if last?.status != status { published.publish(status) }
+            return status
         }
     }
 
@@ -196,7 +199,8 @@ public struct ClientStatusUpdates: AsyncSequence, Sendable {
             while true {
                 let status: ClientStatus
                 if last == nil {
-                    status = board.current
+                    // A status that was derived earlier is not published after this one.
+                    status = board.refresh()
                 } else if let change = await changes.next(isolation: actor) {
                     status = change
                 } else {
