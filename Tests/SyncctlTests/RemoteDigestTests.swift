@@ -128,6 +128,8 @@ import Testing
         let digest = try Self.run(pause: pause, words)
         #expect(digest.status == CommandExitStatus.notSynced.rawValue, "\(digest)")
         #expect(digest.errors.contains("too many requests"), "\(digest)")
+        #expect(
+            digest.errors.contains("run syncctl sync again in \(pause == 61 ? "1 min 1 s" : "11.0 s"); "), "\(digest)")
     }
 
     @Test func `a digest names the space that the account may not read`() throws {

@@ -1,9 +1,7 @@
 import Foundation
 import Glibc
-import Logging
 import SyncAuthority
 import SyncModel
-import SyncServerRules
 import SyncTestKit
 import Testing
 
@@ -22,15 +20,7 @@ import Testing
     }
 
     private func server(_ settings: [String] = []) throws -> ServerComposition {
-        let sources = ConfigurationSources(
-            ProgramNames("syncd"),
-            flags: try ConfigurationFlags(settings: ["authority.folder=\(folder)/server"] + settings),
-            variables: ["HOME": "/nonexistent"], file: nil)
-        return ServerComposition(
-            settings: try ServerSettings(ResolvedConfiguration(sources)),
-            application: ServerApplication(
-                catalog: SchemaCatalog([ModelSchema(collection: "note", fields: [.text("text")])])),
-            recipes: .live, logger: Logger(label: "test"))
+        try .forNotes(in: folder + "/server", settings)
     }
 
     private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }

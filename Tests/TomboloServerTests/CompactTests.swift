@@ -1,8 +1,6 @@
 import Foundation
-import Logging
 import SyncAuthority
 import SyncModel
-import SyncServerRules
 import SyncTestKit
 import SyncWire
 import Testing
@@ -16,15 +14,7 @@ import Testing
         percentEncoded: false)
 
     private func server(_ settings: [String] = []) throws -> ServerComposition {
-        let sources = ConfigurationSources(
-            ProgramNames("syncd"),
-            flags: try ConfigurationFlags(settings: ["authority.folder=\(folder)"] + settings),
-            variables: ["HOME": "/nonexistent"], file: nil)
-        return ServerComposition(
-            settings: try ServerSettings(ResolvedConfiguration(sources)),
-            application: ServerApplication(
-                catalog: SchemaCatalog([ModelSchema(collection: "note", fields: [.text("text")])])),
-            recipes: .live, logger: Logger(label: "test"))
+        try .forNotes(in: folder, settings)
     }
 
     /// Makes a change feed of 100 long texts, and trims it.

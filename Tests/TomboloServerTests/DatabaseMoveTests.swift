@@ -1,8 +1,6 @@
 import Foundation
-import Logging
 import SyncAuthority
 import SyncModel
-import SyncServerRules
 import Testing
 
 @testable import SyncProgram
@@ -19,14 +17,7 @@ import Testing
     }
 
     private func server(in name: String) throws -> ServerComposition {
-        let sources = ConfigurationSources(
-            ProgramNames("syncd"), flags: try ConfigurationFlags(settings: ["authority.folder=\(folder)/\(name)"]),
-            variables: ["HOME": "/nonexistent"], file: nil)
-        return ServerComposition(
-            settings: try ServerSettings(ResolvedConfiguration(sources)),
-            application: ServerApplication(
-                catalog: SchemaCatalog([ModelSchema(collection: "note", fields: [.text("text")])])),
-            recipes: .live, logger: Logger(label: "test"))
+        try .forNotes(in: "\(folder)/\(name)")
     }
 
     private func message(_ body: () throws -> Void) -> String {

@@ -79,7 +79,9 @@ extension CommandError {
                 .notSynced, failure.message,
                 advice: "check server.url (syncctl config show), and that the server is running; \(Self.safe)")
         case .timedOut, .throttled, .serverFailed:
-            self.init(.notSynced, failure.message, advice: "run syncctl sync again later; \(Self.safe)")
+            let pause = failure.retryAfter.map { min($0, SyncPolicy().backoff.longestRetryAfter) } ?? .zero
+            let time = pause > .zero ? "in \(pause.shortText)" : "later"
+            self.init(.notSynced, failure.message, advice: "run syncctl sync again \(time); \(Self.safe)")
         case .notUnderstood:
             self.init(
                 .notSynced, failure.message,
