@@ -275,6 +275,19 @@ import Testing
         #expect(rest.postponed.map(\.address) == [RecordAddress("frames", Self.ink)])
         #expect(rest.postponed.map { $0.patch[FieldName(rawValue: "title")!] } == [.text("mine")])
         #expect(rest.replacements.isEmpty)
+        // Nor do they depend on a required reference to a record that is gone.
+        let reference = FieldConflict(
+            collection: "frames", record: Self.ink, field: "around", base: .null,
+            winner: Contender(value: .reference(Self.ada), stamp: stamp),
+            loser: Contender(value: .reference(Self.art), stamp: stamp), rule: .latestEdit)
+        let kept = try Self.plan(.merged([reference, lost]), shown: [Self.ink])
+        #expect(kept.transactions == [[.update("frames", Self.ink, ["title": .text("mine")])]])
+        #expect(kept.postponed.map { $0.patch[FieldName(rawValue: "around")!] } == [.reference(Self.art)])
+        let alone = #expect(throws: StoreError.self) { _ = try Self.plan(.merged([reference]), shown: [Self.ink]) }
+        #expect(alone?.code == .danglingReference && alone?.message.contains("around refers to") == true)
+        let gone = try Self.plan(
+            .merged([lost, Self.conflict(Self.ada, name: "Ada")]), shown: [Self.ada], records: records)
+        #expect(gone.transactions == [[.update("users", Self.ada, ["name": .text("Ada")])]])
     }
 
     @Test func `an entry that has already been restored is refused`() {

@@ -72,7 +72,7 @@ import Testing
                 """),
         Failure(
             name: "a server with PostgreSQL that has lost its setting",
-            preparation: "echo mark > authority.postgres-mark",
+            preparation: "rm -f authority.sqlite*; echo mark > authority.postgres-mark",
             text: """
                 syncd: authority.postgres is not set, but $FOLDER/authority.postgres-mark shows that this server keeps its data in PostgreSQL
                   set authority.postgres, or give a new server a folder of its own

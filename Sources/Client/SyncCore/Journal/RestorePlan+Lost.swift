@@ -96,7 +96,8 @@ extension RestorePlan {
         }
     }
 
-    private func canRefer(to address: RecordAddress) throws -> Bool {
+    /// Whether the record is in this space, or can be created again.
+    func canRefer(to address: RecordAddress) throws -> Bool {
         if created.contains(address) || newIDs[address] != nil { return true }
         if try records.space(address) == space { return true }
         if try earlierReplacement(of: address) != nil { return true }

@@ -61,8 +61,8 @@ extension RestorePlan {
 
     /// Writes the losing values over the current records, and creates deleted records again under new ids.
     ///
-    /// The values do not depend on each other. Those of a deleted record that cannot be created again are postponed,
-    /// unless there are no others.
+    /// The values do not depend on each other. Those of a deleted record that cannot be created again, and required
+    /// references to such a record, are postponed, unless there are no others.
     ///
     /// - Parameter number: The number of the entry.
     mutating func restoreLosers(of conflicts: [FieldConflict], of number: Int64) throws {
@@ -73,31 +73,43 @@ extension RestorePlan {
             if losers[address] == nil { order.append(address) }
             losers[address, default: Patch()].set(conflict.field, to: conflict.loser.value)
         }
-        var obstacles: [RecordAddress: StoreError] = [:]
-        for address in order where try records.space(address) != space {
+        var unwritable: [RecordAddress: Patch] = [:]
+        var firstObstacle: StoreError?
+        func postpone(_ name: FieldName, of address: RecordAddress, because obstacle: StoreError) {
+            guard let value = losers[address]?[name] else { return }
+            losers[address]?.remove(name)
+            unwritable[address, default: Patch()].set(name, to: value)
+            firstObstacle = firstObstacle ?? obstacle
+        }
+        for address in order {
+            for (name, target) in try danglingReferences(in: losers[address] ?? Patch(), of: address.collection) {
+                let text = "\(address): \(name) refers to \(target), which is not on this device"
+                postpone(name, of: address, because: StoreError(.danglingReference, text))
+            }
+        }
+        for address in order where try records.space(address) != space && losers[address]?.isEmpty == false {
             if let earlier = try earlierReplacement(of: address) {
                 newIDs[address] = earlier
             } else if try records.isOffered(address) {
                 throw StoreError(
                     .missingRecord, "\(address) is not on this device: restore the entry that creates it first")
-            } else if let obstacle = obstacle(
-                toCreating: address, from: [deleted[address], losers[address]].compactMap(\.self), number)
-            {
-                obstacles[address] = obstacle
+            } else if let obstacle = try obstacle(toCreating: address, with: losers[address] ?? Patch(), number) {
+                for (name, _) in losers[address] ?? Patch() { postpone(name, of: address, because: obstacle) }
             } else {
                 replace(address)
             }
         }
-        if obstacles.count == order.count, let first = order.first.flatMap({ obstacles[$0] }) { throw first }
-        postponed = order.filter { obstacles[$0] != nil }.map { address in
-            Mutation(
-                collection: address.collection, record: address.id, time: .zero,
-                intent: .update(
-                    (losers[address] ?? Patch()).map { FieldEdit(field: $0, value: $1, before: $1, seen: .zero) }))
+        if let firstObstacle, losers.values.allSatisfy(\.isEmpty) { throw firstObstacle }
+        postponed = order.compactMap { address in
+            unwritable[address].map { patch in
+                let edits = patch.map { FieldEdit(field: $0, value: $1, before: $1, seen: .zero) }
+                return Mutation(
+                    collection: address.collection, record: address.id, time: .zero, intent: .update(edits))
+            }
         }
         var edits: [RecordEdit] = []
         var writesChanges = false
-        for address in order where obstacles[address] == nil {
+        for address in order where losers[address]?.isEmpty == false {
             let (id, collection) = (newIDs[address] ?? address.id, address.collection)
             let record = RecordAddress(collection, id)
             let lost = try redirecting(losers[address] ?? Patch(), of: record, droppingRestorable: false)
@@ -108,18 +120,38 @@ extension RestorePlan {
             }
             var patch = try redirecting(deleted[address] ?? Patch(), of: record, droppingRestorable: true)
             for (field, value) in lost { patch.set(field, to: value) }
-            // A required reference may have been left out.
-            if let obstacle = obstacle(toCreating: address, from: [patch], number) { throw obstacle }
             edits.append(.create(collection, id, patch))
         }
         try require(writesChanges)
         transactions = [try addingTargets(of: edits)]
     }
 
-    /// Returns the reason why a deleted record cannot be created again from these values; nil if it can.
-    private func obstacle(toCreating address: RecordAddress, from values: [Patch], _ number: Int64) -> StoreError? {
+    /// Returns the required references of a patch to records that are not here and cannot be created again.
+    private func danglingReferences(
+        in patch: Patch, of collection: CollectionName
+    ) throws -> [(field: FieldName, target: RecordAddress)] {
+        try patch.compactMap { name, value in
+            guard case .reference(let id) = value, let field = records.catalog[collection]?.field(named: name),
+                field.isRequired, let target = field.target, case let address = RecordAddress(target, id),
+                try !canRefer(to: address)
+            else { return nil }
+            return (name, address)
+        }
+    }
+
+    /// Returns the reason why a deleted record cannot be created again with these values and those that the entry has of
+    /// it; nil if it can.
+    private func obstacle(
+        toCreating address: RecordAddress, with values: Patch, _ number: Int64
+    ) throws -> StoreError? {
+        var known = deleted[address] ?? Patch()
+        for (name, value) in values { known.set(name, to: value) }
+        if let (name, target) = try danglingReferences(in: known, of: address.collection).first {
+            return StoreError(
+                .danglingReference, "\(address): \(name) refers to \(target), which is not on this device")
+        }
         let missing = (records.catalog[address.collection]?.fields ?? []).filter { field in
-            field.isRequired && values.allSatisfy { $0[field.name] == nil }
+            field.isRequired && known[field.name] == nil
         }
         guard !missing.isEmpty else { return nil }
         return StoreError(

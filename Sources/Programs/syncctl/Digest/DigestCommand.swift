@@ -63,7 +63,7 @@ struct DigestCommand: AsyncParsableCommand {
             let account = try store.session().account
             let catalog = store.catalog
             let transport = PatientTransport(
-                try client.transport, clock: client.runtime.clock, longestPause: wait ?? .seconds(60))
+                try client.transport, clock: client.runtime.clock, allPauses: wait ?? .seconds(60))
             digests = try await within(wait, client.runtime.clock) {
                 var digests: [SpaceID: [CollectionName: RecordDigest]] = [:]
                 for space in spaces {

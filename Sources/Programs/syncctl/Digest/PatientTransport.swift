@@ -1,3 +1,4 @@
+import SyncConcurrency
 import SyncCore
 import SyncModel
 
@@ -5,13 +6,13 @@ import SyncModel
 struct PatientTransport: Sendable {
     private let transport: any RemoteTransport
     private let clock: any Clock<Duration>
-    /// A longer pause is a failure.
-    private let longestPause: Duration
+    /// The rest of the time for pauses. A longer pause is a failure.
+    private let rest: Guarded<Duration>
 
-    init(_ transport: any RemoteTransport, clock: any Clock<Duration>, longestPause: Duration) {
+    init(_ transport: any RemoteTransport, clock: any Clock<Duration>, allPauses: Duration) {
         self.transport = transport
         self.clock = clock
-        self.longestPause = longestPause
+        rest = Guarded(allPauses)
     }
 
     /// - Throws: `TransportError`; also for a pause that is too long, or that has no end.
@@ -29,9 +30,12 @@ struct PatientTransport: Sendable {
             do {
                 return try await call()
             } catch let failure as TransportError {
-                guard failure.asksToWait, let pause = failure.retryAfter, pause > .zero, pause <= longestPause else {
-                    throw failure
+                guard failure.asksToWait, let pause = failure.retryAfter, pause > .zero else { throw failure }
+                let isLeft = rest.withLock { rest in
+                    rest -= pause
+                    return rest >= .zero
                 }
+                guard isLeft else { throw failure }
                 try await clock.sleep(for: pause)
             }
         }

@@ -18,9 +18,8 @@ struct OpenStore {
         _ settings: ServerSettings, newHistory: HistoryIdentity, _ opening: ServerRecipes.StoreOpening
     ) throws(ConfigurationError) {
         let isCreating = opening == .creatingIfMissing
-        // A server that has lost its setting must not begin an empty history, for its devices would remove their
-        // records, and must not go on with a copy from before it moved.
-        if settings.postgres == nil, Self.exists(settings.postgresMark) {
+        // A server that has lost its setting must not begin an empty history: its devices would remove their records.
+        if settings.postgres == nil, !Self.exists(settings.file), Self.exists(settings.postgresMark) {
             throw ConfigurationError(
                 "authority.postgres is not set, but \(settings.postgresMark) shows that this server keeps its data in PostgreSQL",
                 advice: "set authority.postgres, or give a new server a folder of its own")

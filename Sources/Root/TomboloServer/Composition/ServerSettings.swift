@@ -82,9 +82,7 @@ public struct ServerSettings: Sendable {
     /// The mark of a server that keeps its data in the file.
     var fileMark: String { file + "-mark" }
     /// The mark of a server that keeps its data in PostgreSQL.
-    var postgresMark: String { Self.postgresMark(in: folder) }
-
-    static func postgresMark(in folder: String) -> String { folder + "/authority.postgres-mark" }
+    var postgresMark: String { folder + "/authority.postgres-mark" }
 
     /// Checks the settings against each other.
     package init(_ configuration: ResolvedConfiguration<ServerKeys>) throws(ConfigurationError) {

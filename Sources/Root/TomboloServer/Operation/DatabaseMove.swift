@@ -2,7 +2,6 @@ import AuthorityStorePostgres
 import AuthorityStoreSQL
 import AuthorityStoreSQLite
 import Foundation
-import Glibc
 import SyncAuthority
 import SyncConcurrency
 import SyncProgram
@@ -34,8 +33,6 @@ struct DatabaseMove {
             let copy = try openTarget()
             defer { copy.close() }
             transfer = try StoreTransfer(from: source.store, to: copy.store, progress: progress)
-            // The mark says that a server of this folder keeps its data in PostgreSQL.
-            if case .folder(let folder) = target { unlink(ServerSettings.postgresMark(in: folder)) }
         } catch let error as AuthorityStoreError {
             throw ConfigurationError("move: \(error)", mayPass: error.code.mayPass)
         }
