@@ -2,7 +2,8 @@ import SyncCore
 public import SyncModel
 public import TomboloModeling
 
-/// A transaction that the server rejected, or that was lost, either by a restored server or with a damaged database.
+/// A transaction that the server rejected, or that was lost, either by a restored server or with a damaged database; or
+/// the rest of an entry that was restored in part.
 ///
 /// The journal keeps the transaction with the attempted values until it is retried, edited, or discarded.
 public struct RejectedWrite: Identifiable, Sendable {
@@ -30,7 +31,8 @@ public struct RejectedWrite: Identifiable, Sendable {
         case .lost(let transaction):
             self.transaction = transaction
             code = .lost
-            message = "these changes were lost by a server that was restored from a backup, or with a damaged database"
+            message =
+                "these changes were lost by a server that was restored from a backup, or with a damaged database, or are the rest of changes that were restored in part"
             fields = []
         case .merged, .overwritten, .cancelled: return nil
         }

@@ -28,7 +28,8 @@ enum JournalShape {
                 ? "another device deleted the record before it received these values"
                 : "another device changed the same fields before it received these values"
         case .cancelled: "cancelled on this device"
-        case .lost: "lost by a server that was restored from a backup, or with a damaged database"
+        case .lost:
+            "lost by a server that was restored from a backup, or with a damaged database; or the rest of an entry that was restored in part"
         }
     }
 
