@@ -150,13 +150,14 @@ struct SessionHarness {
     }
 
     /// Answers the oldest store action.
-    mutating func answerStore(_ event: StoreEvent) {
+    @discardableResult
+    mutating func answerStore(_ event: StoreEvent) -> [SyncAction] {
         guard !storeActions.isEmpty else {
             Issue.record("the store was not asked anything")
-            return
+            return []
         }
         storeActions.removeFirst()
-        send(.store(event))
+        return send(.store(event))
     }
 
     static func page(

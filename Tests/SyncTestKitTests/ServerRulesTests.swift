@@ -71,6 +71,24 @@ private func noteRules(_ server: inout ServerApplication) {
         try testbed.finish()
     }
 
+    @Test func `a change of a query lists a record whose uid has arrived, without fields`() throws {
+        let testbed = try SyncTestbed(models: [Note.self])
+        let phone = try testbed.device("phone")
+        let change = try testbed.run {
+            var changes = phone.query(Note.self).changes.makeAsyncIterator()
+            _ = try await changes.next()
+            let note = try await phone.create(Note.self) { $0.text = "milk" }
+            let created = try #require(try await changes.next())
+            #expect(created.inserted == [note] && created.changed.isEmpty)
+            try await note.create().confirmed()
+            return try #require(try await changes.next())
+        }
+        #expect(change.inserted.isEmpty && change.removed.isEmpty && change.moved.isEmpty)
+        #expect(change.changed.map(\.object.text) == ["milk"])
+        #expect(change.changed.map(\.fields.fields) == [[]])
+        try testbed.finish()
+    }
+
     @Test func `objects of a stopped device throw, and those of the next run do not`() throws {
         let testbed = try SyncTestbed(models: [Note.self])
         let phone = try testbed.device("phone")

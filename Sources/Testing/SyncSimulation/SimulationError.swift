@@ -45,7 +45,7 @@ extension SimulationError: CustomStringConvertible {
         case .leak(let foreign, let escaped):
             "leak: \(foreign) jobs came from another thread, \(escaped) went to the global pool"
         case .tooLong(let limit):
-            "too long: not done after \(limit) of virtual time; a wait by the system's clock does not end in it: use the runtime's clock"
+            "too long: not done after \(limit) of virtual time. Waits by the system's clock do not advance it: use the runtime's clock"
         case .unfinished: "unfinished: tasks have not ended although they were cancelled"
         case .sleepersLeft: "sleepers left: something sleeps although every task has ended"
         }

@@ -28,10 +28,7 @@ extension SyncEngine {
             }
         case .apply(let page, let cursor, let brake):
             response(.space(page.space, .applyingPage)) {
-                let result = try store.apply(page, after: cursor, brake: brake, now: runtime.now())
-                // A download may have thousands of pages, and would fill the disk with its WAL.
-                checkpoint()
-                return .pageApplied(page.space, result)
+                .pageApplied(page.space, try store.apply(page, after: cursor, brake: brake, now: runtime.now()))
             }
         case .resetCursor(let space):
             response(.space(space, .resettingCursor)) {

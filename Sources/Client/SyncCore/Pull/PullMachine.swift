@@ -267,7 +267,8 @@ package struct PullMachine: Hashable, Sendable {
                 if let excess = run.pageArrived(changed: changed, of: rows(hello, turn)) {
                     return (contradicted("the server \(excess), in space \(space)", &turn), .progressed(outbox))
                 }
-                return (pull(hello, &turn), .progressed(outbox))
+                // A download may have thousands of pages, and would fill the disk with its WAL.
+                return ([.checkpoint] + pull(hello, &turn), .progressed(outbox))
             }
             run = PullRun()
             resets = 0

@@ -38,8 +38,7 @@ public struct StoreLimits: Hashable, Sendable {
     /// that an ordinary WAL is not truncated only to grow again.
     var keptWALPages: Int { 2 * checkpointPages }
 
-    /// Pages in the WAL at which a write checkpoints by itself, because no engine has done so: during an import, or
-    /// between the pages of a download.
+    /// Pages in the WAL at which a write checkpoints by itself, because no engine has done so, as during an import.
     var longestWALPages: Int { 2 * checkpointPages }
 
     /// Maximum number of edited fields that are written alone. More fields have more combinations than SQLite should keep

@@ -6,7 +6,7 @@ import SyncModel
 struct PatientTransport: Sendable {
     private let transport: any RemoteTransport
     private let clock: any Clock<Duration>
-    /// The rest of the time for pauses. A longer pause is a failure.
+    /// The time that is left for pauses. A longer pause is a failure.
     private let rest: Guarded<Duration>
 
     init(_ transport: any RemoteTransport, clock: any Clock<Duration>, allPauses: Duration) {
@@ -15,12 +15,12 @@ struct PatientTransport: Sendable {
         rest = Guarded(allPauses)
     }
 
-    /// - Throws: `TransportError`; also for a pause that is too long, or that has no end.
+    /// - Throws: `TransportError`; also for a pause that is longer than the time that is left, or whose length is unknown.
     func hello() async throws -> ServerHello {
         try await patiently { try await transport.hello() }
     }
 
-    /// - Throws: `TransportError`; also for a pause that is too long, or that has no end.
+    /// - Throws: `TransportError`; also for a pause that is longer than the time that is left, or whose length is unknown.
     func pull(_ request: PullRequest) async throws -> PullResponse {
         try await patiently { try await transport.pull(request) }
     }

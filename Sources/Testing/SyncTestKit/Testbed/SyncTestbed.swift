@@ -133,8 +133,7 @@ public final class SyncTestbed {
     public func replaceServer(
         models: [any Model.Type], rules: (inout ServerApplication) -> Void = { _ in }
     ) throws(ModelDeclarationError) {
-        application = try .configured(models, rules)
-        self.models = try ModelCatalog(models)
+        (application, self.models) = (try .configured(models, rules), try ModelCatalog(models))
         startServer()
     }
 
