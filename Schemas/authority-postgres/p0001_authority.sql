@@ -13,12 +13,13 @@ CREATE TABLE server (
 );
 
 -- The extent of the change feed of each space: its newest version, and its horizon, the oldest version from which it is complete,
--- with the fingerprint of the history up to the horizon.
+-- with the fingerprint of the history up to the horizon, and the size of all changes up to there, in bytes.
 CREATE TABLE space (
     name TEXT COLLATE "C" PRIMARY KEY,
     head BIGINT NOT NULL,
     horizon BIGINT NOT NULL,
     horizon_chain BYTEA NOT NULL DEFAULT decode(repeat('00', 16), 'hex') CHECK (length(horizon_chain) = 16),
+    horizon_bytes BIGINT NOT NULL DEFAULT 0,
     CHECK (0 <= horizon AND horizon <= head)
 );
 
@@ -89,6 +90,8 @@ CREATE TABLE change_feed (
     at BIGINT NOT NULL,
     -- The fingerprint of the history up to this commit: a hash over the chain before it, and the commit.
     chain BYTEA NOT NULL CHECK (length(chain) = 16),
+    -- The size of all changes of the space up to this commit, in bytes. Two of them tell the size of the commits between.
+    total_bytes BIGINT NOT NULL,
     PRIMARY KEY (space, version)
 );
 
@@ -114,13 +117,15 @@ CREATE TABLE ledger (
     CHECK (0 <= acknowledged AND acknowledged <= next)
 );
 
--- The outcomes of unacknowledged transactions, and of up to 200 transactions before them.
+-- The outcomes of unacknowledged transactions, and of up to 200 transactions before them, as long as they are not too large.
 CREATE TABLE outcome (
     principal TEXT COLLATE "C" NOT NULL,
     client BYTEA NOT NULL CHECK (length(client) = 16),
     incarnation BIGINT NOT NULL,
     number BIGINT NOT NULL,
     hash TEXT COLLATE "C" NOT NULL,
+    -- The size of `outcome`.
+    bytes BIGINT NOT NULL,
     outcome TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (principal, client, incarnation, number)
 );
@@ -134,6 +139,8 @@ CREATE TABLE conflict (
     id BYTEA NOT NULL CHECK (length(id) = 16),
     field TEXT COLLATE "C" NOT NULL,
     rule TEXT COLLATE "C" NOT NULL,
+    -- The size of `field_values`.
+    bytes BIGINT NOT NULL,
     -- {"base":…,"loser":…,"winner":…}
     field_values TEXT COLLATE "C" NOT NULL,
     -- Time 8, client 16.
@@ -151,6 +158,18 @@ CREATE TABLE conflict (
 
 CREATE INDEX conflict_by_space ON conflict (space, number);
 CREATE INDEX conflict_by_recipient ON conflict (recipient, space, number);
+
+-- The stored conflicts of each recipient, so that counting them reads none. `removed` is the number of the newest one that was
+-- removed because there were too many: the recipient learns that notices are missing.
+CREATE TABLE conflict_total (
+    recipient BYTEA NOT NULL CHECK (length(recipient) = 16),
+    space TEXT COLLATE "C" NOT NULL,
+    conflicts BIGINT NOT NULL,
+    bytes BIGINT NOT NULL,
+    removed BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (recipient, space)
+);
+
 -- The models with which the records were written, as Schemas/catalog describes them. A server compares its own with them before
 -- it serves.
 CREATE TABLE catalog (

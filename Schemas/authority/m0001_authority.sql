@@ -20,12 +20,13 @@ CREATE TABLE catalog (
 ) STRICT;
 
 -- The extent of the change feed of each space: its newest version, and its horizon, the oldest version from which it is complete,
--- with the fingerprint of the history up to the horizon.
+-- with the fingerprint of the history up to the horizon, and the size of all changes up to there, in bytes.
 CREATE TABLE space (
     name TEXT PRIMARY KEY,
     head INTEGER NOT NULL,
     horizon INTEGER NOT NULL,
     horizon_chain BLOB NOT NULL DEFAULT (zeroblob(16)) CHECK (length(horizon_chain) = 16),
+    horizon_bytes INTEGER NOT NULL DEFAULT 0,
     CHECK (0 <= horizon AND horizon <= head)
 ) STRICT, WITHOUT ROWID;
 
@@ -89,6 +90,8 @@ CREATE TABLE change_feed (
     -- The fingerprint of the history up to this commit: a hash over the chain before it, and the commit. It stands before the
     -- changes, which may be long, so that SQLite need not read them to find it.
     chain BLOB NOT NULL CHECK (length(chain) = 16),
+    -- The size of all changes of the space up to this commit, in bytes. Two of them tell the size of the commits between.
+    total_bytes INTEGER NOT NULL,
     -- How many changes, and what they are, as a JSON array.
     changed INTEGER NOT NULL CHECK (changed > 0),
     changes TEXT NOT NULL,
@@ -123,13 +126,15 @@ CREATE TABLE ledger (
     CHECK (0 <= acknowledged AND acknowledged <= next)
 ) STRICT, WITHOUT ROWID;
 
--- The outcomes of unacknowledged transactions, and of up to 200 transactions before them.
+-- The outcomes of unacknowledged transactions, and of up to 200 transactions before them, as long as they are not too large.
 CREATE TABLE outcome (
     principal TEXT NOT NULL,
     client BLOB NOT NULL CHECK (length(client) = 16),
     incarnation INTEGER NOT NULL,
     number INTEGER NOT NULL,
     hash TEXT NOT NULL,
+    -- The size of `outcome`.
+    bytes INTEGER NOT NULL,
     outcome TEXT NOT NULL,
     PRIMARY KEY (principal, client, incarnation, number)
 ) STRICT;
@@ -143,6 +148,8 @@ CREATE TABLE conflict (
     id BLOB NOT NULL CHECK (length(id) = 16),
     field TEXT NOT NULL,
     rule TEXT NOT NULL,
+    -- The size of `field_values`.
+    bytes INTEGER NOT NULL,
     -- {"base":…,"loser":…,"winner":…}
     field_values TEXT NOT NULL,
     -- Time 8, client 16.
@@ -160,3 +167,14 @@ CREATE TABLE conflict (
 
 CREATE INDEX conflict_by_space ON conflict (space, number);
 CREATE INDEX conflict_by_recipient ON conflict (recipient, space, number);
+
+-- The stored conflicts of each recipient, so that counting them reads none. `removed` is the number of the newest one that was
+-- removed because there were too many: the recipient learns that notices are missing.
+CREATE TABLE conflict_total (
+    recipient BLOB NOT NULL CHECK (length(recipient) = 16),
+    space TEXT NOT NULL,
+    conflicts INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    removed INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (recipient, space)
+) STRICT, WITHOUT ROWID;

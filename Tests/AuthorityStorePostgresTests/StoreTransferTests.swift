@@ -157,7 +157,7 @@ private final class TransferDatabases {
             """
             UPDATE server SET clock = -1, catalog_revision = \(Int64.min), member_revision = \(Int64.max);
             INSERT INTO catalog VALUES (1, '{"models":"é"}');
-            INSERT INTO space VALUES ('default', 9, 2, \(other)), ('a', 0, 0, \(id)), ('b', 5, 5, \(id));
+            INSERT INTO space VALUES ('default', 9, 2, \(other), 7), ('a', 0, 0, \(id), 0), ('b', 5, 5, \(id), \(Int64.max));
             INSERT INTO member VALUES ('b', 'ned', 'writer'), ('b', 'Ægir', 'reader');
             INSERT INTO record VALUES
                 ('user', \(id), 0, 'default', 9, x'\(String(repeating: "01", count: 48))', NULL, '{"name":"Zoë 🏝️"}',
@@ -166,14 +166,15 @@ private final class TransferDatabases {
             INSERT INTO uid_counter VALUES ('user', \(Int64.max));
             INSERT INTO reference VALUES ('user', \(id), 'avatar', 'user', \(other));
             INSERT INTO change_feed VALUES
-                ('default', 9, \(id), 1, '[]', 'ned', \(id), 0, 1, 1800000000000),
-                ('default', 8, \(other), 2, '[{"x":1e300}]', '', \(other), -1, \(Int64.min), 0);
+                ('default', 9, \(id), 9, 1, '[]', 'ned', \(id), 0, 1, 1800000000000),
+                ('default', 8, \(other), 8, 2, '[{"x":1e300}]', '', \(other), -1, \(Int64.min), 0);
             INSERT INTO client VALUES (\(id), 'ned', NULL), (\(other), 'ned', \(id));
             INSERT INTO ledger VALUES ('ned', \(id), 3, 7, 5);
-            INSERT INTO outcome VALUES ('ned', \(id), 3, 6, 'hash', '{"applied":9}');
+            INSERT INTO outcome VALUES ('ned', \(id), 3, 6, 'hash', 13, '{"applied":9}');
             INSERT INTO conflict VALUES
-                (41, 'default', 9, 'user', \(id), 'name', 'lastWriterWins', '{}', \(stamp), \(stamp), \(id), 'ned', \(id), 3,
+                (41, 'default', 9, 'user', \(id), 'name', 'lastWriterWins', 2, '{}', \(stamp), \(stamp), \(id), 'ned', \(id), 3,
                  6, 1800000000000);
+            INSERT INTO conflict_total VALUES (\(id), 'default', 1, 2, 40), (\(other), 'b', 0, 0, \(Int64.max));
             UPDATE sqlite_sequence SET seq = 70 WHERE name = 'conflict';
             """)
     }

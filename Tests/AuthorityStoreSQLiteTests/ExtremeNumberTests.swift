@@ -65,8 +65,8 @@ import Testing
         _ = try? authority.recentCommits(in: .default, budget: PageBudget(rows: 9, bytes: 1_000))
         _ = try? authority.conflicts(in: .default, after: 0, limit: 9)
         try? authority.measureUsage()
-        _ = try? authority.trimFeeds(keeping: 1, slice: 1)
-        _ = try? authority.trimConflicts(keeping: 0, slice: 1)
+        _ = try? authority.trimFeeds(to: FeedBound(commits: 1), slice: 1)
+        _ = try? authority.trimConflicts(keeping: ConflictAmount(conflicts: 0), slice: 1)
         _ = try? authority.admit(anna, to: "team", as: .writer)
         _ = try? authority.startNewEpoch()
     }

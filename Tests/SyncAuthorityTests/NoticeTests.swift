@@ -217,6 +217,28 @@ import Testing
         }
     }
 
+    @Test func `a device that has not fetched a removed notice learns that one is missing, and others do not`() throws {
+        let world = AuthorityWorld()
+        var (owner, loser) = (Device(1), Device(2))
+        for number in 1...4 as ClosedRange<UInt64> {
+            try world.push(&owner, create("user", number, at: 5, ["username": .text("u"), "bio": .text("won")]))
+            try world.push(&loser, update("user", number, at: 1, "bio", .text("lost \(number)")))
+        }
+        let all = try Self.page(of: world.authority, to: loser)
+        #expect(all.notices.count == 4 && all.noticesRemovedUpTo == nil)
+        #expect(try world.authority.trimConflicts(keeping: ConflictAmount(conflicts: 2)))
+        let removed = all.notices[1]
+        let behind = try Self.page(of: world.authority, to: loser, after: all.notices[0])
+        #expect(behind.noticesRemovedUpTo == removed.number)
+        #expect(behind.notices == Array(all.notices[2...]))
+        // These devices have fetched all that is removed.
+        for last in all.notices[1...] {
+            #expect(try Self.page(of: world.authority, to: loser, after: last).noticesRemovedUpTo == nil)
+        }
+        #expect(try Self.page(of: world.authority, to: owner).noticesRemovedUpTo == nil)
+        #expect(try Self.page(of: world.authority, to: Device(3)).noticesRemovedUpTo == nil)
+    }
+
     /// Pulls the first rows and the notices after one.
     private static func page(
         of authority: Authority, to device: Device, after notice: ConflictNotice

@@ -74,7 +74,7 @@ import Testing
 
         try world.push(&bo, update("user", 2, "bio", .text("x"), seen: Version(1)), in: "other", now: later)
         #expect(try summaries().map(\.lastCommit) == [nil, later])
-        try world.authority.trimFeed(of: "other", keeping: 0)
+        try world.authority.trimFeed(of: "other", to: FeedBound(commits: 0))
         #expect(try summaries().map(\.lastCommit) == [nil, nil])
     }
 

@@ -262,7 +262,7 @@ import Testing
             return
         }
         #expect(commits.first?.version == Version(8))
-        try world.authority.trimFeed(of: .default, keeping: 5)
+        try world.authority.trimFeed(of: .default, to: FeedBound(commits: 5))
         #expect(try world.page(cursor(14)) == .mustReset(.horizon))
         guard case .page = try world.page(cursor(15)) else {
             Issue.record("no page")
@@ -270,7 +270,7 @@ import Testing
         }
         try world.authority.trimFeed(of: .default, before: Version(1))
         try world.authority.trimFeed(of: .default, before: Version(-5))
-        try world.authority.trimFeed(of: .default, keeping: 50)
+        try world.authority.trimFeed(of: .default, to: FeedBound(commits: 50))
         guard case .page = try world.page(cursor(15)) else {
             Issue.record("the horizon went somewhere")
             return
@@ -292,7 +292,7 @@ import Testing
         _ = try world.response(device.request([note]), by: device.principal)
         let head = try world.head()
         var turns = 0
-        while try world.authority.trimFeeds(keeping: 5, slice: 4) {
+        while try world.authority.trimFeeds(to: FeedBound(commits: 5), slice: 4) {
             turns += 1
             try #require(turns < 50)
         }
@@ -302,9 +302,28 @@ import Testing
         }
         #expect(try response(after: head.rawValue - 6) == .mustReset(.horizon))
         #expect(try response(after: head.rawValue - 5) != .mustReset(.horizon))
-        #expect(try !world.authority.trimFeeds(keeping: 5))
+        #expect(try !world.authority.trimFeeds(to: FeedBound(commits: 5)))
         let beginning = try world.cursor(0, in: "north")
         #expect(try world.page(beginning, in: "north") != .mustReset(.horizon))
+    }
+
+    @Test func `feeds with many bytes are trimmed in slices`() throws {
+        let world = try world()
+        var device = Device(2)
+        for number in 50..<60 as Range<UInt64> {
+            try world.push(&device, create("user", number, ["username": .text("u\(number)")]))
+        }
+        let head = try world.head()
+        // The store in memory counts 64 bytes for each change, and each commit has one.
+        let bound = FeedBound(bytes: 5 * 64)
+        var turns = 0
+        while try world.authority.trimFeeds(to: bound, slice: 4) {
+            turns += 1
+            try #require(turns < 50)
+        }
+        let extent = try world.store.read { view in try view.extent(of: .default) }
+        #expect(extent == SpaceExtent(head: head, horizon: Version(head.rawValue - 5)))
+        #expect(turns == (Int(head.rawValue) - 5 + 3) / 4)
     }
 
     @Test func `a snapshot restarts if its beginning falls below the horizon`() throws {

@@ -227,6 +227,29 @@ import Testing
         #expect(try isKept(batches[0][10]) && isKept(more[9]))
     }
 
+    @Test func `the outcomes with large conflicts are bounded, but not those of the push itself`() throws {
+        let world = AuthorityWorld()
+        var (owner, device) = (Device(1), Device(2))
+        let size = 60_000
+        let large = FieldValue.text(String(repeating: "w", count: size))
+        try world.push(&owner, create("user", 1, at: 9, ["username": .text("anna"), "bio": large]))
+        // Each outcome has two large values.
+        let most = AuthorityLimits.keptOutcomeBytes / (2 * size)
+        var sent: [NumberedTransaction] = []
+        for number in 0..<(most + 3) {
+            let lost = FieldValue.text(String(repeating: "\(number % 10)", count: size))
+            let numbered = try device.number([update("user", 1, at: 1, "bio", lost)])
+            sent.append(numbered)
+            let results = try outcomes(world.response(device.request([numbered]), by: device.principal))
+            #expect(results.first?.outcome.conflicts.count == 1)
+        }
+        let forgotten = try sent.prefix { numbered in
+            try world.response(device.request([numbered]), by: device.principal)
+                == .refused(.identityConflict(number: numbered.number))
+        }
+        #expect(forgotten.count == 2, "all but those that fit, and the last push")
+    }
+
     @Test func `a push with another principal's client id is refused`() throws {
         let world = AuthorityWorld()
         var anna = Device(1, principal: "anna")

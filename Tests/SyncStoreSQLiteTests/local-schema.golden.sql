@@ -155,7 +155,7 @@ CREATE TABLE sync_journal (
     at INTEGER NOT NULL,
     -- NULL for lost values that no transaction of this device wrote.
     sequence INTEGER,
-    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled', 'lost')),
+    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'notices_removed', 'cancelled', 'lost')),
     state TEXT NOT NULL CHECK (state IN ('active', 'restored', 'dismissed')),
     -- The space of the entry. When the account loses access to a space, the values of others in its entries are removed. NULL where
     -- a salvage could not read it; the entry then counts as one of every space.

@@ -354,6 +354,7 @@ private struct RestoreWorld {
         case .lost: "lost"
         case .merged: "merged"
         case .overwritten: "overwritten"
+        case .noticesRemoved: "notices removed"
         }
     }
 
@@ -367,6 +368,7 @@ private struct RestoreWorld {
             }
         case .merged(let conflicts), .overwritten(let conflicts, _):
             conflicts.map { (record: $0.record, field: $0.field, value: $0.loser.value) }
+        case .noticesRemoved: []
         }
     }
 
@@ -375,7 +377,7 @@ private struct RestoreWorld {
         switch entry.event {
         case .rejected(let transaction, _), .cancelled(let transaction):
             transaction.mutations.compactMap { if case .delete = $0.intent { name($0.record) } else { nil } }
-        case .lost, .merged, .overwritten: []
+        case .lost, .merged, .overwritten, .noticesRemoved: []
         }
     }
 

@@ -158,7 +158,7 @@ enum Samples {
         PullPage(
             space: .default, epoch: epoch, serverTime: time, content: content, cursor: Cursor(rawValue: "e1.c.14"),
             version: Version(version), head: Version(head), hasMore: hasMore, notices: notices,
-            hasMoreNotices: !notices.isEmpty)
+            hasMoreNotices: !notices.isEmpty, noticesRemovedUpTo: notices.first.map { $0.number - 1 })
     }
 
     /// Returns the request id in the golden example of an error, or nil for an example without one. The server repeats

@@ -36,7 +36,7 @@ import Testing
         guard case .answered(let results, _, _) = response, case .applied = results.first?.outcome else {
             throw Problem.notApplied
         }
-        #expect(try authority.trimFeeds(keeping: 0))
+        #expect(try authority.trimFeeds(to: FeedBound(commits: 0)))
     }
 
     private enum Problem: Error { case notApplied }

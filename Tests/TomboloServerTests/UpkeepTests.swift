@@ -40,7 +40,7 @@ import Testing
     /// Starts an upkeep service that keeps ten commits per space. The service must run until it is canceled.
     private func startUpkeep(of authority: Authority, in simulation: Simulation) -> Task<Void, Never> {
         let upkeep = UpkeepService(
-            authority: authority, keptCommits: 10, runtime: simulation.makeRuntime(device: "server"),
+            authority: authority, kept: FeedBound(commits: 10), runtime: simulation.makeRuntime(device: "server"),
             logger: Logger(label: "test"))
         return simulation.start("upkeep") {
             await #expect(throws: CancellationError.self) { try await upkeep.keepUp() }

@@ -30,7 +30,7 @@ struct ReplicaAudit: ReplicaInspector {
         try inspector.each(
             """
             SELECT number, state = 'active',
-                event IN ('merged', 'overwritten') OR event = 'lost' AND own = 0 AND own_part IS NULL, space, bytes
+                event IN ('merged', 'overwritten', 'notices_removed') OR event = 'lost' AND own = 0 AND own_part IS NULL, space, bytes
             FROM sync_journal
             """
         ) { row in

@@ -22,14 +22,16 @@ extension WorldParts {
                 return Authority(store: store, catalog: build.catalog, policy: policy, histories: histories)
             },
             upkeep: { task, service in
-                guard let authority = service as? Authority else { return }
+                guard let authority = service as? Authority else { throw UnexpectedAuthorityError() }
                 switch task {
-                case .trimFeed(let space, let count): try authority.trimFeed(of: space, keeping: count)
+                case .trimFeed(let space, let count): try authority.trimFeed(of: space, to: FeedBound(commits: count))
+                case .trimConflicts(let count):
+                    while try authority.trimConflicts(keeping: ConflictAmount(conflicts: count)) {}
                 case .startEpoch(let history): try authority.startNewEpoch(history)
                 }
             },
             outcome: { service, sender in
-                guard let authority = service as? Authority else { return nil }
+                guard let authority = service as? Authority else { throw UnexpectedAuthorityError() }
                 let stored = try authority.outcome(of: sender.number, from: sender.identity, of: sender.principal)
                 return stored.map { ($0.hash, $0.outcome) }
             })
@@ -58,4 +60,10 @@ extension WorldParts {
         try store.follow(.default)
         return store
     }
+}
+
+/// An error for a part of a world that was given another server than the one it was made for.
+public struct UnexpectedAuthorityError: Error {
+    /// Creates the error.
+    public init() {}
 }

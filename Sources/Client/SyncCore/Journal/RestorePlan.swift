@@ -110,6 +110,11 @@ package struct RestorePlan {
         case .cancelled(let transaction):
             self.space = transaction.space
             try restoreTransaction(transaction, nil, of: entry.number)
+        case .noticesRemoved:
+            throw StoreError(
+                .missingRecord,
+                "journal entry \(entry.number) has no values: the server has removed the notices about them; dismiss the entry"
+            )
         case .lost(let transaction):
             self.space = transaction.space
             let (restored, rest) = transaction.mutations.separating(left)

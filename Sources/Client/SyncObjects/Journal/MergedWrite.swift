@@ -6,8 +6,11 @@ public import TomboloModeling
 public struct MergedWrite: Identifiable, Sendable {
     /// The number of the entry in the journal.
     public let id: Int64
-    /// One element per field in which the values differed.
+    /// One element per field in which the values differed. Empty if the notices were removed.
     public let fields: [MergedField]
+    /// Whether the server has removed notices about lost values of this device before the device fetched them, because there
+    /// were too many. Nobody knows these values here, so they cannot be restored.
+    public let noticesRemoved: Bool
     let objects: LiveObjects
 
     /// Creates the merge from a journal entry; nil if the entry is of another kind.
@@ -20,6 +23,10 @@ public struct MergedWrite: Identifiable, Sendable {
         case .merged(let conflicts), .overwritten(let conflicts, _):
             let own = Set(try clients())
             fields = conflicts.map { MergedField(conflict: $0, ownClients: own) }
+            noticesRemoved = false
+        case .noticesRemoved:
+            fields = []
+            noticesRemoved = true
         case .rejected, .cancelled, .lost: return nil
         }
         id = entry.number
@@ -28,7 +35,8 @@ public struct MergedWrite: Identifiable, Sendable {
 
     /// Writes the lost values over the current ones.
     ///
-    /// - Throws: `alreadyDecided` if somebody has restored or accepted the merge; or the failure of the local store.
+    /// - Throws: `alreadyDecided` if somebody has restored or accepted the merge; or the failure of the local store. It
+    ///   refuses with `missingRecord` if the notices were removed.
     public func restore() throws(ModelError) {
         try objects.retry(journal: id)
     }
@@ -101,6 +109,7 @@ extension MergedField.Author: CustomStringConvertible {
 
 extension MergedWrite: CustomStringConvertible {
     public var description: String {
+        if noticesRemoved { return "merged: the server has removed notices about values of this device" }
         let list = fields.map { field in
             let (lost, kept) = (field.conflict.loser.value.shortText, field.conflict.winner.value.shortText)
             let reason = field.isDeletion ? "lost, because the record was deleted" : "overwritten by \(kept)"

@@ -34,7 +34,7 @@ public struct RejectedWrite: Identifiable, Sendable {
             message =
                 "these changes were lost by a server that was restored from a backup, or with a damaged database, or are the rest of changes that were restored in part"
             fields = []
-        case .merged, .overwritten, .cancelled: return nil
+        case .merged, .overwritten, .noticesRemoved, .cancelled: return nil
         }
         id = entry.number
         changes = transaction.mutations.map { AttemptedChange($0) }

@@ -24,13 +24,12 @@ enum JournalReading {
         return statement.optionalText(0).flatMap(SpaceID.init(rawValue:)) ?? .default
     }
 
-    /// Returns the newest journal entry of a transaction, other than a merged or overwritten one; nil when there is
-    /// none.
+    /// Returns the newest journal entry of a transaction, other than a merged one; nil when there is none.
     static func entry(of sequence: OutboxSequence, _ connection: Connection) throws -> JournalEntry? {
         let statement = try connection.statement(
             composed:
                 """
-                SELECT \(columns) FROM sync_journal WHERE sequence = ?1 AND event NOT IN ('merged', 'overwritten')
+                SELECT \(columns) FROM sync_journal WHERE sequence = ?1 AND event <> 'merged'
                 ORDER BY number DESC LIMIT 1
                 """)
         statement.bind(1, sequence.rawValue)
@@ -94,6 +93,8 @@ enum JournalReading {
                     try conflicts(of: number, connection),
                     deleted: row.isNull(5)
                         ? nil : try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
+            case "notices_removed":
+                .noticesRemoved
             default:
                 .merged(try conflicts(of: number, connection))
             }

@@ -596,7 +596,7 @@ struct Salvage {
             switch entry?.event {
             case .merged(let conflicts), .overwritten(let conflicts, deleted: nil):
                 isReadable = isReadable && !conflicts.isEmpty
-            case .overwritten, .rejected, .cancelled, .lost: isReadable = true
+            case .overwritten, .noticesRemoved, .rejected, .cancelled, .lost: isReadable = true
             case nil: isReadable = false
             }
         } catch let error as StoreError where error.code == .corrupt {

@@ -173,7 +173,7 @@ extension Verification {
             switch try JournalReading.entry(number, connection)?.event {
             case .merged(let conflicts), .overwritten(let conflicts, deleted: nil):
                 try expect(!conflicts.isEmpty, "\(name) has lost its conflicts")
-            case .rejected, .cancelled, .lost, .overwritten: break
+            case .rejected, .cancelled, .lost, .overwritten, .noticesRemoved: break
             case nil: try expect(false, "\(name) cannot be found by its number")
             }
         }

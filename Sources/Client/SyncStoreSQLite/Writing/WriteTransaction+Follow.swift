@@ -58,7 +58,7 @@ extension WriteTransaction {
         // The server may not be able to send their notices again when the space is followed again.
         let open = try count(
             """
-            SELECT count(*) FROM sync_journal WHERE event IN ('merged', 'overwritten') AND state = 'active'
+            SELECT count(*) FROM sync_journal WHERE event IN ('merged', 'overwritten', 'notices_removed') AND state = 'active'
                 AND coalesce(space, ?1) = ?1
             """, name)
         guard open == 0 else {

@@ -3,7 +3,7 @@ import SyncCore
 import SyncModel
 
 // The journal keeps rejected, cancelled, merged, overwritten, and lost changes at least until the user has handled
-// them.
+// them. An entry about removed notices keeps none.
 extension WriteTransaction {
     func note(
         rejected entry: StoredEntry, _ rejection: Rejection, now: WallTime
@@ -52,6 +52,11 @@ extension WriteTransaction {
     ) throws {
         let payload: [UInt8]? = if let deleted { try StoredForm.bytes(of: deleted) } else { nil }
         try note(conflicts, as: "overwritten", in: space, sequence: nil, payload: payload, now: now)
+    }
+
+    /// Notes that the server has removed notices about values of this device before the device fetched them.
+    func noteNoticesRemoved(in space: SpaceID, now: WallTime) throws {
+        try insert(event: "notices_removed", in: space, sequence: nil, payload: nil, rejection: nil, now: now)
     }
 
     private func note(

@@ -4,11 +4,22 @@ import SyncModel
 
 // Conflict notices of a page: values of this device that lost a conflict.
 extension WriteTransaction {
+    /// Writes the new notices of a page to the journal, and that the server has removed some before.
+    func noteNotices(of page: PullPage, in space: inout SpaceRow, now: WallTime) throws {
+        let removed = page.noticesRemovedUpTo.flatMap { $0 > space.notice ? $0 : nil }
+        if let removed, try hasRoomForNotices() {
+            try noteNoticesRemoved(in: space.space, now: now)
+            space.notice = removed
+            space.noticeFingerprint = nil
+        }
+        try note(page.notices, in: &space, now: now)
+    }
+
     /// Writes new notices to the journal, one entry per commit. Without room, they are requested again later.
     ///
     /// Numbers that are not greater than the last one come from a server that does not have the last notice. It sends all
     /// its notices again. Those in the journal are recognized by their contents.
-    func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws {
+    private func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws {
         guard let last = notices.last, last.number != space.notice || last.fingerprint != space.noticeFingerprint,
             try hasRoomForNotices()
         else { return }

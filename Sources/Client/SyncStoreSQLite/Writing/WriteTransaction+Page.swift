@@ -25,7 +25,7 @@ extension WriteTransaction {
         // This makes a later edit of the page's records get a later time, even if the device's clock is slow.
         try observe(page.serverTime, now: now)
         // This comes before the page deletes anything, so that the journal keeps deleted records whole.
-        try note(page.notices, in: &space, now: now)
+        try noteNotices(of: page, in: &space, now: now)
         let changed: Int
         switch page.content {
         case .snapshot(let groups, let isFirst, let isLast):

@@ -120,7 +120,7 @@ extension WriteTransaction {
                 else { continue }
                 throw StoreError(.missingRecord, "\(mutation.address) is not on this device")
             }
-        case .merged, .overwritten, .lost: break
+        case .merged, .overwritten, .noticesRemoved, .lost: break
         }
     }
 
@@ -238,6 +238,7 @@ extension WriteTransaction {
                 needed.append(RecordAddress(conflict.collection, conflict.record))
                 needTargets(of: [conflict.field: conflict.loser.value], in: conflict.collection)
             }
+        case .noticesRemoved: break
         }
         var searches = 0
         let space = try JournalReading.space(of: entry.number, connection)
@@ -328,7 +329,7 @@ extension JournalEntry {
         switch event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
             Set(conflicts.map { LostChange(RecordAddress($0.collection, $0.record), $0.field) })
-        case .rejected, .cancelled, .lost: []
+        case .rejected, .cancelled, .noticesRemoved, .lost: []
         }
     }
 }

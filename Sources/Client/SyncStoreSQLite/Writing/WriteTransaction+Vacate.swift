@@ -172,7 +172,7 @@ extension WriteTransaction {
         let entries = try connection.statement(
             """
             DELETE FROM sync_journal
-            WHERE event IN ('merged', 'overwritten', 'lost') AND own = 0 AND coalesce(space, ?1) = ?1
+            WHERE event IN ('merged', 'overwritten', 'notices_removed', 'lost') AND own = 0 AND coalesce(space, ?1) = ?1
             RETURNING state = 'active', bytes
             """)
         entries.bind(1, space.rawValue)

@@ -9,6 +9,7 @@ enum JournalShape {
         case .rejected(let transaction, _): "rejected: " + TransactionText.summary(transaction)
         case .merged(let conflicts): "merged: " + fields(of: conflicts)
         case .overwritten(let conflicts, _): "overwritten: " + fields(of: conflicts)
+        case .noticesRemoved: "overwritten: values that this device does not know"
         case .cancelled(let transaction): "cancelled: " + TransactionText.summary(transaction)
         case .lost(let transaction): "lost: " + TransactionText.summary(transaction)
         }
@@ -27,6 +28,8 @@ enum JournalShape {
             conflicts.contains { $0.rule == .deleteWins }
                 ? "another device deleted the record before it received these values"
                 : "another device changed the same fields before it received these values"
+        case .noticesRemoved:
+            "the server keeps a limited number of notices about values that gave way to others, and has removed some that this device may not have fetched"
         case .cancelled: "cancelled on this device"
         case .lost:
             "lost by a server that was restored from a backup, or with a damaged database; or the rest of an entry that was restored in part"
@@ -91,6 +94,7 @@ enum JournalShape {
                 lines.append("  kept: \(side(conflict.winner, isDelete: conflict.rule == .deleteWins, clients))")
                 lines.append("  lost: \(side(conflict.loser, isDelete: false, clients))")
             }
+        case .noticesRemoved: break
         }
         return lines
     }
@@ -149,6 +153,8 @@ enum JournalShape {
             line.set("event", "overwritten")
             line.set("conflicts", conflicts.map { conflictLine($0, clients) })
             if let deleted { line.set("changes", deleted.mutations.map(TransactionText.line)) }
+        case .noticesRemoved:
+            line.set("event", "noticesRemoved")
         }
         return line
     }

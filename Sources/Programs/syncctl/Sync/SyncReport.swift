@@ -45,7 +45,7 @@ struct SyncReport {
             newEntries += 1
             switch entry.event {
             case .rejected, .cancelled: rejected += 1
-            case .merged, .overwritten, .lost: break
+            case .merged, .overwritten, .noticesRemoved, .lost: break
             }
             return true
         }

@@ -259,7 +259,9 @@ public final class ServerComposition {
                 mark,
                 ListenerService(listener: listener, listening: listening, stopping: stopping),
                 UpkeepService(
-                    authority: authority, keptCommits: settings.keptCommits, runtime: runtime, logger: logger),
+                    authority: authority,
+                    kept: FeedBound(commits: settings.keptCommits, bytes: settings.keptBytes), runtime: runtime,
+                    logger: logger),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         if let metrics, let address = settings.metrics {

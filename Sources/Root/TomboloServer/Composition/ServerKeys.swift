@@ -12,6 +12,7 @@ package struct ServerKeys: SettingValues {
     var postgresSchema = "tombolo"
     var durability = Durability.full
     var keptCommits = AuthorityLimits.keptCommits
+    var keptBytes = AuthorityLimits.keptFeedBytes
     var tokenFile: String?
     var catalogFile: String?
     var jwtKeys: String?
@@ -70,7 +71,7 @@ package struct ServerKeys: SettingValues {
             Setting(
                 "account.stored-bytes", \.accountBytes, .integer(1_048_576...1_000_000_000_000_000, "bytes"),
                 defaultInWords: "no limit",
-                "Number of bytes that the records created by one account may have, with 300 more for each of them, deleted ones included. A write that would exceed it is rejected. The stored size is measured every ten minutes."
+                "Number of bytes that the records created by one account may have, with 300 more for each of them, deleted ones included, and the stored outcomes of its transactions. A write that would exceed it is rejected. The stored size is measured every ten minutes."
             ),
             Setting(
                 "account.devices", \.accountClients, .integer(1...1_000_000_000, "devices"), defaultInWords: "no limit",
@@ -94,6 +95,9 @@ package struct ServerKeys: SettingValues {
                 "authority.kept-commits", \.keptCommits, .integer(10_000...1_000_000_000, "commits"),
                 "Number of commits to keep per space. A device that has been offline longer than this downloads a full snapshot. Must exceed the number of commits made during one such download."
             ),
+            Setting(
+                "authority.kept-bytes", \.keptBytes, .integer(67_108_864...1_000_000_000_000_000, "bytes"),
+                "Size of the commits to keep per space. Large values reach it before authority.kept-commits."),
             Setting(
                 "authority.token-file", \.tokenFile, .path,
                 defaultInWords: "the file tokens in the folder of the database", "File of the accepted tokens."),

@@ -36,6 +36,8 @@ public struct ServerSettings: Sendable {
     public let durability: Durability
     /// Number of commits kept per space: a device that has been offline longer downloads a full snapshot.
     public let keptCommits: Int
+    /// The size of the commits to keep per space, in bytes.
+    public let keptBytes: Int
     /// The file of the accepted tokens.
     public let tokenFile: String
     /// The JSON Web Tokens that are accepted besides those of the file; nil accepts none.
@@ -108,6 +110,7 @@ public struct ServerSettings: Sendable {
         postgresSchema = keys.postgresSchema
         durability = keys.durability
         keptCommits = keys.keptCommits
+        keptBytes = keys.keptBytes
         tokenFile = keys.tokenFile ?? folder + "/tokens"
         webTokens = try WebTokens(keys)
         catalogFile = keys.catalogFile

@@ -164,7 +164,7 @@ actor ServerInspector {
             line.set("database", Self.line(database))
             line.set("spaces", names.count)
             line.set("clients", try snapshot.view.clientCount())
-            line.set("conflicts", try snapshot.view.conflictCount())
+            line.set("conflicts", try snapshot.view.conflictAmount().conflicts)
             line.set("collections", snapshot.catalog.models.map(Self.line))
             let space =
                 try arguments.space("space") ?? (names.contains(.default) ? .default : names.min() ?? .default)

@@ -10,7 +10,7 @@ import SyncCore
 /// SQLite works, and therefore runs on the executor that the runtime provides.
 actor UpkeepService: Service {
     private let authority: Authority
-    private let keptCommits: Int
+    private let kept: FeedBound
     private let clock: any Clock<Duration>
     private let logger: Logger
     private nonisolated let home: ActorExecutor
@@ -27,10 +27,10 @@ actor UpkeepService: Service {
 
     /// Creates the service.
     ///
-    /// - Parameter keptCommits: the number of commits to keep per space.
-    init(authority: Authority, keptCommits: Int, runtime: EngineRuntime, logger: Logger) {
+    /// - Parameter kept: the commits to keep per space.
+    init(authority: Authority, kept: FeedBound, runtime: EngineRuntime, logger: Logger) {
         self.authority = authority
-        self.keptCommits = keptCommits
+        self.kept = kept
         clock = runtime.clock
         home = ActorExecutor(runtime)
         self.logger = logger
@@ -71,12 +71,14 @@ actor UpkeepService: Service {
     /// - Returns: whether there may be more to remove.
     private func trim() -> Bool {
         do throws(AuthorityError) {
-            let hasLongFeed = try authority.trimFeeds(keeping: keptCommits)
+            let hasLongFeed = try authority.trimFeeds(to: kept)
             let hasManyConflicts = try authority.trimConflicts()
             if hasManyConflicts, !isTrimmingConflicts {
                 logger.warning(
-                    "The oldest conflicts are removed. A device that has not fetched them is not told of these values.",
-                    metadata: ["kept": "\(AuthorityLimits.keptConflicts)"])
+                    "The oldest conflicts are removed. Devices that have not fetched them learn that some are missing.",
+                    metadata: [
+                        "kept": "\(AuthorityLimits.keptConflicts) conflicts with \(AuthorityLimits.keptConflictBytes) bytes"
+                    ])
             }
             isTrimmingConflicts = hasManyConflicts
             return hasManyConflicts || hasLongFeed

@@ -4,10 +4,10 @@ import SyncAuthority
 extension PostgresSession: TransferSession {
     static let insertConflict: StaticString =
         """
-        INSERT INTO conflict (number, space, version, collection, id, field, rule, field_values, winner, loser, recipient,
-            principal, client, incarnation, transaction_number, at)
+        INSERT INTO conflict (number, space, version, collection, id, field, rule, bytes, field_values, winner, loser,
+            recipient, principal, client, incarnation, transaction_number, at)
         OVERRIDING SYSTEM VALUE
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
         """
 
     func prepareForTransfer() throws(AuthorityStoreError) {

@@ -67,31 +67,60 @@ extension SQLTransaction: AuthorityView {
 
     package func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint?
     {
-        if let last = known.fingerprints[space], last.version == version { return last.fingerprint }
+        try feedEnd(at: version, in: space)?.fingerprint
+    }
+
+    /// Returns the sums over a change feed up to a version between its horizon and its head; nil for other versions.
+    func feedEnd(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> FeedEnd? {
+        if let last = known.feedEnds[space], last.version == version { return last }
         let place: [StoredValue?] = [.text(space.rawValue), .integer(version.rawValue)]
         let logged = try row(
-            "read a fingerprint", "SELECT chain FROM change_feed WHERE space = $1 AND version = $2", place
-        ) {
-            HistoryFingerprint(bits: try $0.identifier(0, "a fingerprint"))
-        }
+            "read a fingerprint", "SELECT chain, total_bytes FROM change_feed WHERE space = $1 AND version = $2", place
+        ) { try FeedEnd($0, at: version) }
         if let logged {
-            known.fingerprints[space] = (version, logged)
+            known.feedEnds[space] = logged
             return logged
         }
         let atHorizon = try row(
-            "read the fingerprint at the horizon", "SELECT horizon_chain FROM space WHERE name = $1 AND horizon = $2",
-            place
-        ) { HistoryFingerprint(bits: try $0.identifier(0, "a fingerprint")) }
+            "read the fingerprint at the horizon",
+            "SELECT horizon_chain, horizon_bytes FROM space WHERE name = $1 AND horizon = $2", place
+        ) { try FeedEnd($0, at: version) }
         if let atHorizon { return atHorizon }
-        let extent = try extent(of: space)
-        return version == .zero && extent == .empty ? .start : nil
+        guard version == .zero, try extent(of: space) == .empty else { return nil }
+        return FeedEnd(version: .zero, fingerprint: .start, totalBytes: 0)
     }
 
-    package func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID] {
+    package func spaces(exceeding bound: FeedBound) throws(AuthorityStoreError) -> [SpaceID] {
         try rows(
-            "find long feeds", "SELECT name FROM space WHERE head - horizon > $1 ORDER BY name",
-            [.integer(Int64(count))]
+            "find long feeds",
+            """
+            SELECT name FROM space WHERE head - horizon > $1 OR $2 <
+                (SELECT total_bytes FROM change_feed WHERE change_feed.space = name AND version = head) - horizon_bytes
+            ORDER BY name
+            """, [.integer(Int64(bound.commits)), .integer(Int64(bound.bytes))]
         ) { try SpaceID(stored: $0.text(0), "the name in a row of space") }
+    }
+
+    package func surplus(
+        of space: SpaceID, over bound: FeedBound, limit: Int
+    ) throws(AuthorityStoreError) -> Version? {
+        let extent = try extent(of: space)
+        let horizon = extent.horizon.rawValue
+        var surplus = max(0, extent.head.rawValue - horizon - Int64(bound.commits))
+        let kept = try feedEnd(at: extent.horizon, in: space)?.totalBytes ?? 0
+        let total = try feedEnd(at: extent.head, in: space)?.totalBytes ?? kept
+        let last = horizon + min(Int64(clamping: limit), extent.head.rawValue - horizon)
+        if total - kept > Int64(bound.bytes) {
+            let enough = try row(
+                "find the surplus of a feed",
+                """
+                SELECT version FROM change_feed WHERE space = $1 AND version > $2 AND version <= $3 AND total_bytes >= $4
+                ORDER BY version LIMIT 1
+                """, [.text(space.rawValue), .integer(horizon), .integer(last), .integer(total - Int64(bound.bytes))]
+            ) { $0.integer(0) }
+            surplus = max(surplus, (enough ?? last) - horizon)
+        }
+        return surplus > 0 ? Version(min(horizon + surplus, last)) : nil
     }
 
     // MARK: Records
@@ -327,6 +356,11 @@ extension SQLTransaction: AuthorityView {
         for (principal, count, length) in records {
             usage[principal] = StoredUsage(records: count, bytes: length + count * AuthorityLimits.recordBytes)
         }
+        let outcomes = try rows(
+            "measure the outcomes of accounts",
+            "SELECT principal, CAST(sum(bytes) AS bigint) FROM outcome GROUP BY principal", []
+        ) { row in (Principal(name: row.text(0)), Int(row.integer(1))) }
+        for (principal, bytes) in outcomes { usage[principal, default: StoredUsage()].bytes += bytes }
         return usage
     }
 
@@ -378,14 +412,37 @@ extension SQLTransaction: AuthorityView {
         ) { try RecordedConflict($0) }
     }
 
-    package func conflictCount() throws(AuthorityStoreError) -> Int {
-        try row("count the conflicts", "SELECT count(*) FROM conflict", []) { Int($0.integer(0)) } ?? 0
+    package func conflictAmount() throws(AuthorityStoreError) -> ConflictAmount {
+        let amount = try row(
+            "count the conflicts",
+            """
+            SELECT CAST(coalesce(sum(conflicts), 0) AS bigint), CAST(coalesce(sum(bytes), 0) AS bigint)
+            FROM conflict_total
+            """, []
+        ) { ConflictAmount(conflicts: Int($0.integer(0)), bytes: Int($0.integer(1))) }
+        return amount ?? ConflictAmount(conflicts: 0, bytes: 0)
     }
 
     package func conflictCount(in space: SpaceID) throws(AuthorityStoreError) -> Int {
         try row(
-            "count the conflicts", "SELECT count(*) FROM conflict WHERE space = $1", [.text(space.rawValue)]
+            "count the conflicts",
+            "SELECT CAST(coalesce(sum(conflicts), 0) AS bigint) FROM conflict_total WHERE space = $1",
+            [.text(space.rawValue)]
         ) { Int($0.integer(0)) } ?? 0
+    }
+
+    package func newestRemovedNotice(
+        for clients: [ClientID], in space: SpaceID
+    ) throws(AuthorityStoreError) -> Int64 {
+        var newest: Int64 = 0
+        for client in clients {
+            let removed = try row(
+                "look for removed conflicts", "SELECT removed FROM conflict_total WHERE recipient = $1 AND space = $2",
+                [.blob(client.bits.bytes), .text(space.rawValue)]
+            ) { $0.integer(0) }
+            newest = max(newest, removed ?? 0)
+        }
+        return newest
     }
 
     package func notices(
@@ -431,6 +488,15 @@ extension SpaceExtent {
                 .corrupt, "the space \(space) has the head \(head) and the horizon \(horizon)")
         }
         self.init(head: Version(head), horizon: Version(horizon))
+    }
+}
+
+extension FeedEnd {
+    /// Reads the fingerprint and the size from the first two columns.
+    fileprivate init(_ row: some SQLCursor, at version: Version) throws(AuthorityStoreError) {
+        self.init(
+            version: version, fingerprint: HistoryFingerprint(bits: try row.identifier(0, "a fingerprint")),
+            totalBytes: row.integer(1))
     }
 }
 

@@ -148,34 +148,44 @@ extension SQLTransaction: AuthorityTransaction {
     package func append(
         _ commit: Commit, to space: SpaceID, by author: CommitAuthor, fingerprint: HistoryFingerprint
     ) throws(AuthorityStoreError) {
+        let before = try feedEnd(at: Version(commit.version.rawValue - 1), in: space)
+        let changes = try StoredText.encode(commit.changes)
+        let end = FeedEnd(
+            version: commit.version, fingerprint: fingerprint,
+            totalBytes: (before?.totalBytes ?? 0) + Int64(changes.count))
         try execute(
             "write a commit",
             """
-            INSERT INTO change_feed (space, version, changed, changes, chain, principal, client, incarnation, number, at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            INSERT INTO change_feed (space, version, changed, changes, chain, total_bytes, principal, client, incarnation,
+                number, at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
             """,
             [
                 .text(space.rawValue), .integer(commit.version.rawValue), .integer(Int64(commit.changes.count)),
-                .utf8(try StoredText.encode(commit.changes)), .blob(fingerprint.bytes),
+                .utf8(changes), .blob(fingerprint.bytes), .integer(end.totalBytes),
             ] + author.values)
-        known.fingerprints[space] = (commit.version, fingerprint)
+        known.feedEnds[space] = end
     }
 
     package func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError) {
         let extent = try extent(of: space)
         let through = min(version, extent.head)
         guard through > extent.horizon else { return }
-        guard let fingerprint = try fingerprint(at: through, in: space) else {
+        guard let end = try feedEnd(at: through, in: space) else {
             throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(through)")
         }
         try execute(
             "trim the feed", "DELETE FROM change_feed WHERE space = $1 AND version <= $2",
             [.text(space.rawValue), .integer(through.rawValue)])
         try execute(
-            "move the horizon", "UPDATE space SET horizon = $1, horizon_chain = $2 WHERE name = $3",
-            [.integer(through.rawValue), .blob(fingerprint.bytes), .text(space.rawValue)])
+            "move the horizon",
+            "UPDATE space SET horizon = $1, horizon_chain = $2, horizon_bytes = $3 WHERE name = $4",
+            [
+                .integer(through.rawValue), .blob(end.fingerprint.bytes), .integer(end.totalBytes),
+                .text(space.rawValue),
+            ])
         known.extents[space] = nil
-        known.fingerprints[space] = nil
+        known.feedEnds[space] = nil
     }
 
     // MARK: Transactions from clients
@@ -193,22 +203,41 @@ extension SQLTransaction: AuthorityTransaction {
     package func keep(
         _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
     ) throws(AuthorityStoreError) {
+        let text = try StoredText.encode(outcome.outcome)
         try execute(
             "write an outcome",
             """
-            INSERT INTO outcome (principal, client, incarnation, number, hash, outcome) VALUES ($1, $2, $3, $4, $5, $6)
+            INSERT INTO outcome (principal, client, incarnation, number, hash, bytes, outcome)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
             """,
             key.values + [
-                .integer(number.rawValue), .text(outcome.hash.rawValue),
-                .utf8(try StoredText.encode(outcome.outcome)),
+                .integer(number.rawValue), .text(outcome.hash.rawValue), .integer(Int64(text.count)), .utf8(text),
             ])
     }
 
-    package func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreError) {
+    package func forgetOutcomes(
+        of key: LedgerKey, below number: TransactionNumber, keeping bytes: Int
+    ) throws(AuthorityStoreError) {
+        var first = number
+        if bytes > 0 {
+            let sizes = try rows(
+                "measure outcomes",
+                """
+                SELECT number, bytes FROM outcome
+                WHERE principal = $1 AND client = $2 AND incarnation = $3 AND number < $4 ORDER BY number DESC
+                """, key.values + [.integer(number.rawValue)]
+            ) { (number: $0.integer(0), bytes: $0.integer(1)) }
+            var kept: Int64 = 0
+            for size in sizes {
+                kept += size.bytes
+                guard kept <= Int64(bytes) else { break }
+                first = TransactionNumber(size.number)
+            }
+        }
         try execute(
             "forget outcomes",
             "DELETE FROM outcome WHERE principal = $1 AND client = $2 AND incarnation = $3 AND number < $4",
-            key.values + [.integer(number.rawValue)])
+            key.values + [.integer(first.rawValue)])
     }
 
     package func note(
@@ -217,33 +246,77 @@ extension SQLTransaction: AuthorityTransaction {
         let values: Patch = [
             "base": conflict.base, "winner": conflict.winner.value, "loser": conflict.loser.value,
         ]
+        let text = try StoredText.encode(values)
+        let recipient = conflict.loser.stamp.client.bits.bytes
         try execute(
             "write a conflict",
             """
-            INSERT INTO conflict (space, version, collection, id, field, rule, field_values, winner, loser, recipient,
-                principal, client, incarnation, transaction_number, at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+            INSERT INTO conflict (space, version, collection, id, field, rule, bytes, field_values, winner, loser,
+                recipient, principal, client, incarnation, transaction_number, at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
             """,
             [
                 .text(space.rawValue), .integer(version.rawValue), .text(conflict.collection.rawValue),
                 .blob(conflict.record.bits.bytes), .text(conflict.field.rawValue), .text(conflict.rule.rawValue),
-                .utf8(try StoredText.encode(values)), .blob(conflict.winner.stamp.bytes),
-                .blob(conflict.loser.stamp.bytes), .blob(conflict.loser.stamp.client.bits.bytes),
+                .integer(Int64(text.count)), .utf8(text), .blob(conflict.winner.stamp.bytes),
+                .blob(conflict.loser.stamp.bytes), .blob(recipient),
             ] + author.values)
+        try execute(
+            "count a conflict",
+            """
+            INSERT INTO conflict_total (recipient, space, conflicts, bytes) VALUES ($1, $2, 1, $3)
+            ON CONFLICT (recipient, space) DO UPDATE SET conflicts = conflict_total.conflicts + 1,
+                bytes = conflict_total.bytes + excluded.bytes
+            """, [.blob(recipient), .text(space.rawValue), .integer(Int64(text.count))])
     }
 
-    package func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int {
-        let excess = min(limit, try conflictCount() - count)
-        guard excess > 0 else { return 0 }
-        return try execute(
-            "remove old conflicts",
+    package func trimConflicts(keeping kept: ConflictAmount, limit: Int) throws(AuthorityStoreError) -> Int {
+        var left = try conflictAmount()
+        guard left.exceeds(kept) else { return 0 }
+        var removed = 0
+        for conflict in try oldestConflicts(byBytes: left.bytes > kept.bytes, limit: limit) where left.exceeds(kept) {
+            try execute("remove a conflict", "DELETE FROM conflict WHERE number = $1", [.integer(conflict.number)])
+            try execute(
+                "count a removed conflict",
+                """
+                UPDATE conflict_total SET conflicts = conflicts - 1, bytes = bytes - $1, removed = $2
+                WHERE recipient = $3 AND space = $4
+                """,
+                [
+                    .integer(conflict.bytes), .integer(conflict.number), .blob(conflict.recipient),
+                    .utf8(conflict.space),
+                ])
+            left.conflicts -= 1
+            left.bytes -= Int(conflict.bytes)
+            removed += 1
+        }
+        return removed
+    }
+
+    /// Returns the oldest conflicts of the principal that has the most, by number or by bytes, in order.
+    private func oldestConflicts(byBytes: Bool, limit: Int) throws(AuthorityStoreError) -> [CountedConflict] {
+        let owner = try row(
+            "find who has the most conflicts",
             """
-            WITH owned AS (SELECT number, coalesce(
-                (SELECT principal FROM client WHERE id = conflict.recipient), conflict.principal) AS owner FROM conflict)
-            DELETE FROM conflict WHERE number IN (SELECT number FROM owned
-                WHERE owner = (SELECT owner FROM owned GROUP BY owner ORDER BY count(*) DESC, owner LIMIT 1)
-                ORDER BY number LIMIT $1)
-            """, [.integer(Int64(excess))])
+            SELECT coalesce(client.principal, '') AS owner FROM conflict_total
+            LEFT JOIN client ON client.id = conflict_total.recipient WHERE conflict_total.conflicts > 0
+            GROUP BY coalesce(client.principal, '')
+            ORDER BY sum(CASE WHEN $1 = 1 THEN bytes ELSE conflicts END) DESC, 1 LIMIT 1
+            """, [.integer(byBytes ? 1 : 0)]
+        ) { $0.text(0) }
+        return try rows(
+            "find the oldest conflicts",
+            """
+            SELECT number, bytes, recipient, space FROM conflict WHERE number IN (
+                SELECT conflict.number FROM conflict_total
+                LEFT JOIN client ON client.id = conflict_total.recipient
+                JOIN conflict ON conflict.recipient = conflict_total.recipient AND conflict.space = conflict_total.space
+                WHERE coalesce(client.principal, '') = $1 ORDER BY conflict.number LIMIT $2)
+            ORDER BY number
+            """, [.text(owner ?? ""), .integer(Int64(limit))]
+        ) {
+            CountedConflict(number: $0.integer(0), bytes: $0.integer(1), recipient: $0.bytes(2), space: $0.bytes(3))
+        }
     }
 
     package func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError) {
@@ -257,6 +330,14 @@ extension SQLTransaction: AuthorityTransaction {
             "mark a client id", "UPDATE client SET replaced_by = $1 WHERE id = $2",
             [replacement.map { .blob($0.bits.bytes) }, .blob(client.bits.bytes)])
     }
+}
+
+/// A stored conflict without its values.
+private struct CountedConflict: Sendable {
+    let number: Int64
+    let bytes: Int64
+    let recipient: [UInt8]
+    let space: [UInt8]
 }
 
 extension LedgerKey {

@@ -52,9 +52,17 @@ package struct SQLTransaction<Session: SQLSession> {
     }
 }
 
-/// The extents of spaces, and the fingerprints of their heads, as a transaction has read or written them. Each commit of
+/// The extents of spaces, and the ends of their change feeds, as a transaction has read or written them. Each commit of
 /// a transaction needs them several times. Both stores let only one transaction write at a time.
 final class KnownExtents {
     var extents: [SpaceID: SpaceExtent] = [:]
-    var fingerprints: [SpaceID: (version: Version, fingerprint: HistoryFingerprint)] = [:]
+    var feedEnds: [SpaceID: FeedEnd] = [:]
+}
+
+/// The sums over a change feed up to one of its versions.
+struct FeedEnd {
+    let version: Version
+    let fingerprint: HistoryFingerprint
+    /// The size of all changes of the space up to the version, in bytes.
+    let totalBytes: Int64
 }

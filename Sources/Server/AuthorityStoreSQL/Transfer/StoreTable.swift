@@ -32,7 +32,7 @@ struct StoreTable: Sendable {
     static func all(insertConflict: StaticString) -> [StoreTable] {
         [
             catalog, space, member, record, uidCounter, reference, changeFeed, client, ledger, outcome,
-            conflict(insert: insertConflict),
+            conflict(insert: insertConflict), conflictTotal,
         ]
     }
 
@@ -42,9 +42,9 @@ struct StoreTable: Sendable {
         insert: "INSERT INTO catalog (singleton, models) VALUES ($1, $2)", delete: "DELETE FROM catalog")
 
     private static let space = StoreTable(
-        name: "space", columns: [.text, .integer, .integer, .blob],
-        select: "SELECT name, head, horizon, horizon_chain FROM space ORDER BY name",
-        insert: "INSERT INTO space (name, head, horizon, horizon_chain) VALUES ($1, $2, $3, $4)",
+        name: "space", columns: [.text, .integer, .integer, .blob, .integer],
+        select: "SELECT name, head, horizon, horizon_chain, horizon_bytes FROM space ORDER BY name",
+        insert: "INSERT INTO space (name, head, horizon, horizon_chain, horizon_bytes) VALUES ($1, $2, $3, $4, $5)",
         delete: "DELETE FROM space")
 
     private static let member = StoreTable(
@@ -83,14 +83,15 @@ struct StoreTable: Sendable {
 
     private static let changeFeed = StoreTable(
         name: "change_feed",
-        columns: [.text, .integer, .blob, .integer, .text, .text, .blob, .integer, .integer, .integer],
+        columns: [.text, .integer, .blob, .integer, .integer, .text, .text, .blob, .integer, .integer, .integer],
         select: """
-            SELECT space, version, chain, changed, changes, principal, client, incarnation, number, at
+            SELECT space, version, chain, total_bytes, changed, changes, principal, client, incarnation, number, at
             FROM change_feed ORDER BY space, version
             """,
         insert: """
-            INSERT INTO change_feed (space, version, chain, changed, changes, principal, client, incarnation, number, at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            INSERT INTO change_feed (space, version, chain, total_bytes, changed, changes, principal, client, incarnation,
+                number, at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
             """,
         delete: "DELETE FROM change_feed")
 
@@ -111,13 +112,14 @@ struct StoreTable: Sendable {
         delete: "DELETE FROM ledger")
 
     private static let outcome = StoreTable(
-        name: "outcome", columns: [.text, .blob, .integer, .integer, .text, .text],
+        name: "outcome", columns: [.text, .blob, .integer, .integer, .text, .integer, .text],
         select: """
-            SELECT principal, client, incarnation, number, hash, outcome
+            SELECT principal, client, incarnation, number, hash, bytes, outcome
             FROM outcome ORDER BY principal, client, incarnation, number
             """,
         insert: """
-            INSERT INTO outcome (principal, client, incarnation, number, hash, outcome) VALUES ($1, $2, $3, $4, $5, $6)
+            INSERT INTO outcome (principal, client, incarnation, number, hash, bytes, outcome)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
             """,
         delete: "DELETE FROM outcome")
 
@@ -125,14 +127,24 @@ struct StoreTable: Sendable {
         StoreTable(
             name: "conflict",
             columns: [
-                .integer, .text, .integer, .text, .blob, .text, .text, .text, .blob, .blob, .blob, .text, .blob,
-                .integer, .integer, .integer,
+                .integer, .text, .integer, .text, .blob, .text, .text, .integer, .text, .blob, .blob, .blob, .text,
+                .blob, .integer, .integer, .integer,
             ],
             select: """
-                SELECT number, space, version, collection, id, field, rule, field_values, winner, loser, recipient,
+                SELECT number, space, version, collection, id, field, rule, bytes, field_values, winner, loser, recipient,
                     principal, client, incarnation, transaction_number, at
                 FROM conflict ORDER BY number
                 """,
             insert: insert, delete: "DELETE FROM conflict")
     }
+
+    private static let conflictTotal = StoreTable(
+        name: "conflict_total", columns: [.blob, .text, .integer, .integer, .integer],
+        select: """
+            SELECT recipient, space, conflicts, bytes, removed FROM conflict_total ORDER BY recipient, space
+            """,
+        insert: """
+            INSERT INTO conflict_total (recipient, space, conflicts, bytes, removed) VALUES ($1, $2, $3, $4, $5)
+            """,
+        delete: "DELETE FROM conflict_total")
 }

@@ -5,9 +5,9 @@ import SyncAuthority
 extension SQLiteSession: TransferSession {
     static let insertConflict: StaticString =
         """
-        INSERT INTO conflict (number, space, version, collection, id, field, rule, field_values, winner, loser, recipient,
-            principal, client, incarnation, transaction_number, at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        INSERT INTO conflict (number, space, version, collection, id, field, rule, bytes, field_values, winner, loser,
+            recipient, principal, client, incarnation, transaction_number, at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
         """
 
     /// SQLite has no time limits for statements, and follows the index of each order.

@@ -100,7 +100,12 @@ struct PushGroup {
         // A client cannot have seen outcomes that the server has not sent.
         ledger.acknowledged = max(ledger.acknowledged, min(request.acknowledged, ledger.next))
         if ledger.outcomeHorizon > known.outcomeHorizon {
-            try transaction.forgetOutcomes(of: key, below: TransactionNumber(ledger.outcomeHorizon))
+            try transaction.forgetOutcomes(of: key, below: TransactionNumber(ledger.outcomeHorizon), keeping: 0)
+        }
+        if conflictBytes > 0, let first = request.transactions.first {
+            // The device has the outcomes before its current push, whatever it acknowledges.
+            try transaction.forgetOutcomes(
+                of: key, below: first.number, keeping: AuthorityLimits.keptOutcomeBytes)
         }
         if ledger != known { try transaction.set(ledger, of: key) }
         try addReceipts(to: &response.results, state.history, rights, in: transaction)

@@ -16,6 +16,7 @@ struct NoticeReader {
             if try view.owner(of: client)?.principal == principal { own.append(client) }
         }
         guard !own.isEmpty else { return response }
+        let removed = try view.newestRemovedNotice(for: own, in: space)
         let found = try view.notices(
             for: own, in: space, after: try start(in: view), limit: AuthorityLimits.pageNotices + 1)
         var notices: [ConflictNotice] = []
@@ -29,8 +30,9 @@ struct NoticeReader {
                     fingerprint: recorded.fingerprint
                 ))
         }
-        guard !notices.isEmpty else { return response }
-        return .page(page.adding(notices, hasMore: notices.count < found.count))
+        let missing = removed > request.after ? removed : nil
+        guard !notices.isEmpty || missing != nil else { return response }
+        return .page(page.adding(notices, hasMore: notices.count < found.count, removedUpTo: missing))
     }
 
     /// Returns the number after which the notices begin: 0 if this store does not have the device's last notice.
@@ -61,10 +63,12 @@ extension RecordedConflict {
 }
 
 extension PullPage {
-    fileprivate func adding(_ notices: [ConflictNotice], hasMore hasMoreNotices: Bool) -> PullPage {
+    fileprivate func adding(
+        _ notices: [ConflictNotice], hasMore hasMoreNotices: Bool, removedUpTo number: Int64?
+    ) -> PullPage {
         PullPage(
             space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
             head: head, hasMore: hasMore, notices: notices, hasMoreNotices: hasMoreNotices,
-            sharedForm: sharedForm)
+            noticesRemovedUpTo: number, sharedForm: sharedForm)
     }
 }

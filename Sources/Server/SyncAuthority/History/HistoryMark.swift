@@ -50,7 +50,7 @@ extension Authority {
             let history = try view.state().history
             var cursors: [(SpaceID, Cursor)] = []
             let wanted: [SpaceID]
-            if let spaces { wanted = spaces } else { wanted = try view.spaces(havingMoreCommitsThan: -1) }
+            if let spaces { wanted = spaces } else { wanted = try view.extents().keys.sorted() }
             for space in wanted {
                 let head = try view.extent(of: space).head
                 guard head > .zero, let fingerprint = try view.fingerprint(at: head, in: space) else { continue }

@@ -26,17 +26,25 @@ public enum AuthorityLimits {
     public static let keptPageBytes = 4 * 1_024...512 * 1_024
     /// Default number of commits to keep per space: months for a small space.
     public static let keptCommits = 100_000
+    /// Default size of the changes to keep per space, in bytes. It only matters for large values: a commit with a change of
+    /// a few short fields has some hundreds.
+    public static let keptFeedBytes = 1_024 * 1_024 * 1_024
     /// Number of outcomes to keep that a client has already acknowledged.
     ///
     /// A device whose disk is restored from a backup sends transactions again that it had acknowledged after the
     /// backup. While their outcomes are kept, these transactions take effect only once, whatever has happened to their
     /// records.
     public static let keptOutcomes = 200
+    /// Maximum size of the kept outcomes of transactions before the current push, in bytes, for one incarnation of a client.
+    /// An outcome is only large when it has conflicts between large values.
+    public static let keptOutcomeBytes = 16 * 1_024 * 1_024
     /// Maximum number of outcomes to keep for one incarnation of a client, whatever it acknowledges. A device sends one
     /// push at a time, and acknowledges its outcomes with the next one, so twice the transactions of a push suffice.
     public static let mostOutcomes = 2 * pushTransactions
     /// Default number of conflicts to keep. They include notices that no device has fetched yet.
     public static let keptConflicts = 100_000
+    /// Default size of the values of the conflicts to keep, in bytes.
+    public static let keptConflictBytes = 1_024 * 1_024 * 1_024
     /// Maximum number of clients, besides the one whose stamp the value has, that get a notice when a value loses.
     public static let equalEdits = 16
     /// Maximum number of notices in one page. The total size of their values is bounded by `pageBytes`.

@@ -74,8 +74,12 @@ public protocol AuthorityView: RecordLookup {
     /// versions. It is `.start` before the first commit.
     func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint?
 
-    /// Returns the spaces whose change feeds hold more than `count` commits, ordered by name.
-    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID]
+    /// Returns the spaces whose change feeds exceed the bound, ordered by name.
+    func spaces(exceeding bound: FeedBound) throws(AuthorityStoreError) -> [SpaceID]
+
+    /// Returns the version through which a change feed must be trimmed to meet the bound, but not more than `limit` commits
+    /// after its horizon; nil when the feed meets the bound.
+    func surplus(of space: SpaceID, over bound: FeedBound, limit: Int) throws(AuthorityStoreError) -> Version?
 
     /// Returns the record with this uid, alive or deleted, in any space.
     func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreError) -> StoredRecord?
@@ -131,7 +135,8 @@ public protocol AuthorityView: RecordLookup {
     /// operator has released.
     func deviceCount(of principal: Principal) throws(AuthorityStoreError) -> Int
 
-    /// Returns what each account has stored. An account without records is missing.
+    /// Returns what each account has stored: its records, and the stored outcomes of its transactions. An account without
+    /// both is missing.
     ///
     /// The store counts row by row, a million in the order of a second.
     func usage() throws(AuthorityStoreError) -> [Principal: StoredUsage]
@@ -150,8 +155,8 @@ public protocol AuthorityView: RecordLookup {
         in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreError) -> [RecordedConflict]
 
-    /// Returns the number of stored conflicts in all spaces.
-    func conflictCount() throws(AuthorityStoreError) -> Int
+    /// Returns the amount of stored conflicts in all spaces.
+    func conflictAmount() throws(AuthorityStoreError) -> ConflictAmount
 
     /// Returns the number of stored conflicts of a space.
     func conflictCount(in space: SpaceID) throws(AuthorityStoreError) -> Int
@@ -160,6 +165,10 @@ public protocol AuthorityView: RecordLookup {
     func notices(
         for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreError) -> [RecordedConflict]
+
+    /// Returns the number of the newest conflict that `trimConflicts` has removed among those whose losing value was written
+    /// by one of `clients`; 0 when there is none. All stored ones have greater numbers.
+    func newestRemovedNotice(for clients: [ClientID], in space: SpaceID) throws(AuthorityStoreError) -> Int64
 }
 
 extension AuthorityView {
@@ -217,8 +226,11 @@ public protocol AuthorityTransaction: AuthorityView {
         _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
     ) throws(AuthorityStoreError)
 
-    /// Deletes the outcomes of this key below `number`. Does not change other keys.
-    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreError)
+    /// Deletes the outcomes of this key below `number`, except the newest of them that have at most `bytes` together. Does
+    /// not change other keys.
+    func forgetOutcomes(
+        of key: LedgerKey, below number: TransactionNumber, keeping bytes: Int
+    ) throws(AuthorityStoreError)
 
     /// Binds a client id, which has no owner yet, permanently to a principal.
     func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError)
@@ -231,13 +243,14 @@ public protocol AuthorityTransaction: AuthorityView {
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
     ) throws(AuthorityStoreError)
 
-    /// Removes conflicts of all spaces until `count` are left, but no more than `limit` of them.
+    /// Removes conflicts of all spaces until only the amount to keep is left, but no more than `limit` of them.
     ///
-    /// The oldest conflicts of the principal with the most conflicts are removed. A conflict belongs to the principal
-    /// whose client wrote the losing value, so the many conflicts of one principal do not erase the notices of another.
+    /// The oldest conflicts of the principal with the most bytes are removed if there are too many bytes, else those of the
+    /// principal with the most conflicts. A conflict belongs to the principal whose client wrote the losing value, so the
+    /// many conflicts of one principal do not erase the notices of another.
     ///
     /// - Returns: the number of conflicts removed.
-    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int
+    func trimConflicts(keeping kept: ConflictAmount, limit: Int) throws(AuthorityStoreError) -> Int
 
     /// Removes the commits of the space up to and including `version` from the change feed, and moves the horizon
     /// there.
@@ -270,6 +283,39 @@ public struct AuthorityState: Hashable, Sendable {
 
     /// The name of the current history.
     public var epoch: Epoch { history.epoch }
+}
+
+/// The maximum size of the change feed of a space.
+public struct FeedBound: Hashable, Sendable {
+    /// Maximum number of commits.
+    public var commits: Int
+    /// Maximum number of bytes of all changes, as the store counts them.
+    public var bytes: Int
+
+    /// Creates a bound. The defaults are those of a server.
+    public init(commits: Int = AuthorityLimits.keptCommits, bytes: Int = AuthorityLimits.keptFeedBytes) {
+        self.commits = max(commits, 0)
+        self.bytes = max(bytes, 0)
+    }
+}
+
+/// A number of conflicts, with the size of their values.
+public struct ConflictAmount: Hashable, Sendable {
+    /// The number of conflicts.
+    public var conflicts: Int
+    /// The size of their values in bytes, as the store counts them.
+    public var bytes: Int
+
+    /// Creates an amount. The defaults are what a server keeps of all spaces together.
+    public init(conflicts: Int = AuthorityLimits.keptConflicts, bytes: Int = AuthorityLimits.keptConflictBytes) {
+        self.conflicts = conflicts
+        self.bytes = bytes
+    }
+
+    /// Whether it has more conflicts or more bytes than another amount.
+    package func exceeds(_ other: ConflictAmount) -> Bool {
+        conflicts > other.conflicts || bytes > other.bytes
+    }
 }
 
 /// The maximum amount of data that one read returns.

@@ -15,47 +15,43 @@ extension Authority {
         }
     }
 
-    /// Removes the oldest commits from the change feed of a space.
+    /// Removes the oldest commits from the change feed of a space until it meets the bound.
     ///
     /// - Parameters:
-    ///   - commits: the number of commits to keep.
+    ///   - bound: how much to keep.
     ///   - slice: maximum number of commits to remove in this call. Other writers wait while they are removed.
     public func trimFeed(
-        of space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = .max
+        of space: SpaceID, to bound: FeedBound = FeedBound(), slice: Int = .max
     ) throws(AuthorityError) {
         try write { transaction in
-            let extent = try transaction.extent(of: space)
-            let surplus = extent.head.rawValue - extent.horizon.rawValue - Int64(max(commits, 0))
-            guard surplus > 0 else { return }
-            try transaction.trim(space, through: Version(extent.horizon.rawValue + min(surplus, Int64(max(slice, 1)))))
+            guard let last = try transaction.surplus(of: space, over: bound, limit: max(slice, 1)) else { return }
+            try transaction.trim(space, through: last)
         }
     }
 
-    /// Trims one of the change feeds that hold more than `commits` commits, by at most one slice.
+    /// Trims one of the change feeds that exceed the bound, by at most one slice.
     ///
     /// - Returns: whether a change feed was too long. If so, call again.
     public func trimFeeds(
-        keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = AuthorityLimits.trimSlice
+        to bound: FeedBound = FeedBound(), slice: Int = AuthorityLimits.trimSlice
     ) throws(AuthorityError) -> Bool {
-        let kept = max(commits, 0)
         // Usually there is nothing to do, so this check takes no write lock.
-        let long = try read { view in try view.spaces(havingMoreCommitsThan: kept) }
+        let long = try read { view in try view.spaces(exceeding: bound) }
         guard let space = long.first else { return false }
-        try trimFeed(of: space, keeping: kept, slice: slice)
+        try trimFeed(of: space, to: bound, slice: slice)
         return true
     }
 
-    /// Removes conflicts, at most one slice, if there are more than `count`. `AuthorityTransaction.trimConflicts`
-    /// selects them.
+    /// Removes conflicts, at most one slice, if there are more than `kept`. `AuthorityTransaction.trimConflicts` selects
+    /// them.
+    ///
+    /// A device that has not fetched a removed conflict learns that notices are missing, but not which.
     ///
     /// - Returns: whether there were too many. If so, call again.
     public func trimConflicts(
-        keeping count: Int = AuthorityLimits.keptConflicts, slice: Int = AuthorityLimits.trimSlice
+        keeping kept: ConflictAmount = ConflictAmount(), slice: Int = AuthorityLimits.trimSlice
     ) throws(AuthorityError) -> Bool {
-        let kept = max(count, 0)
-        guard try read({ view in try view.conflictCount() }) > kept else {
-            return false
-        }
+        guard try read({ view in try view.conflictAmount() }).exceeds(kept) else { return false }
         return try write { transaction in
             try transaction.trimConflicts(keeping: kept, limit: max(slice, 1))
         } > 0

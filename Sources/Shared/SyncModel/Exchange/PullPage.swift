@@ -22,6 +22,9 @@ public struct PullPage: Hashable, Sendable {
     public let notices: [ConflictNotice]
     /// Whether more notices are available immediately.
     public let hasMoreNotices: Bool
+    /// The number of the newest notice for the device that the server has removed before the device fetched it, because there
+    /// were too many; nil when none is missing.
+    public let noticesRemovedUpTo: Int64?
     /// The encoded form of `content`, if other responses of this server have the same content.
     package let sharedForm: SharedForm?
 
@@ -39,17 +42,19 @@ public struct PullPage: Hashable, Sendable {
     /// Creates a page as a server does. The defaults are a page without notices.
     public init(
         space: SpaceID, epoch: Epoch, serverTime: HybridTime, content: Content, cursor: Cursor, version: Version,
-        head: Version, hasMore: Bool, notices: [ConflictNotice] = [], hasMoreNotices: Bool = false
+        head: Version, hasMore: Bool, notices: [ConflictNotice] = [], hasMoreNotices: Bool = false,
+        noticesRemovedUpTo: Int64? = nil
     ) {
         self.init(
             space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
-            head: head, hasMore: hasMore, notices: notices, hasMoreNotices: hasMoreNotices, sharedForm: nil)
+            head: head, hasMore: hasMore, notices: notices, hasMoreNotices: hasMoreNotices,
+            noticesRemovedUpTo: noticesRemovedUpTo, sharedForm: nil)
     }
 
     package init(
         space: SpaceID, epoch: Epoch, serverTime: HybridTime, content: Content, cursor: Cursor, version: Version,
         head: Version, hasMore: Bool, notices: [ConflictNotice] = [], hasMoreNotices: Bool = false,
-        sharedForm: SharedForm?
+        noticesRemovedUpTo: Int64? = nil, sharedForm: SharedForm?
     ) {
         self.space = space
         self.epoch = epoch
@@ -61,6 +66,7 @@ public struct PullPage: Hashable, Sendable {
         self.hasMore = hasMore
         self.notices = notices
         self.hasMoreNotices = hasMoreNotices
+        self.noticesRemovedUpTo = noticesRemovedUpTo
         self.sharedForm = sharedForm
     }
 }

@@ -81,6 +81,7 @@ package enum PullCodec {
                 writer.endArray()
             }
             if page.hasMoreNotices { writer.member("hasMoreNotices", true) }
+            if let number = page.noticesRemovedUpTo { writer.member("noticesRemovedUpTo", number) }
             switch page.content {
             case .snapshot: writer.key("snapshot")
             case .commits: writer.key("commits")
@@ -178,6 +179,7 @@ package enum PullCodec {
         var hasMore: Bool?
         var notices: [ConflictNotice] = []
         var hasMoreNotices = false
+        var noticesRemovedUpTo: Int64?
         var content: PullPage.Content?
         var newest = (version: Version.zero, offset: 0)
         var members = try reader.beginObject()
@@ -193,6 +195,7 @@ package enum PullCodec {
             case "hasMore": hasMore = try reader.boolean()
             case "notices": notices = try NoticeCoding.readAll(&reader)
             case "hasMoreNotices": hasMoreNotices = try reader.boolean()
+            case "noticesRemovedUpTo": noticesRemovedUpTo = try reader.natural("the number of the removed notice")
             case "snapshot", "commits":
                 guard content == nil else {
                     throw reader.content("expected one of snapshot and commits", at: key.offset)
@@ -211,7 +214,7 @@ package enum PullCodec {
             serverTime: try reader.require(serverTime, "serverTime"), content: content,
             cursor: try reader.require(cursor, "cursor"), version: try reader.require(version, "version"),
             head: try reader.require(head, "head"), hasMore: try reader.require(hasMore, "hasMore"), notices: notices,
-            hasMoreNotices: hasMoreNotices)
+            hasMoreNotices: hasMoreNotices, noticesRemovedUpTo: noticesRemovedUpTo)
         guard page.version <= page.head else {
             throw reader.content("version \(page.version) is beyond the head \(page.head)", at: start)
         }

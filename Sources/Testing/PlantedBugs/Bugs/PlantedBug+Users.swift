@@ -20,6 +20,22 @@ extension PlantedBug {
                 }
             }, shape: writeConcurrently),
         PlantedBug(
+            "removed notices not told", breaks: [.I1],
+            "the server removes old conflicts, and does not tell the devices that have not fetched them",
+            parts: {
+                .wrappingAuthority {
+                    $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
+                        let response = try base.pull(request, by: principal, now: now)
+                        guard case .page(let page) = response else { return response }
+                        return .page(page.with(noticesRemovedUpTo: .some(nil)))
+                    }
+                }
+            },
+            shape: { plan in
+                writeConcurrently(&plan)
+                plan.rates.trimConflicts = 0.2
+            }),
+        PlantedBug(
             "notices not kept", breaks: [.I1, .I15], "a device ignores notices of values that lost to a deletion",
             parts: {
                 .wrappingStores {

@@ -5,14 +5,16 @@ import SyncModel
 // the same, so that a bug contains only the bug that its name says.
 
 extension PullPage {
-    /// Returns a copy of this page with the given parts replaced.
+    /// Returns a copy of this page with the given parts replaced. `.some(nil)` removes an optional part.
     func with(
-        _ content: Content? = nil, version: Version? = nil, head: Version? = nil, notices: [ConflictNotice]? = nil
+        _ content: Content? = nil, version: Version? = nil, head: Version? = nil, notices: [ConflictNotice]? = nil,
+        noticesRemovedUpTo: Int64?? = nil
     ) -> PullPage {
         PullPage(
             space: space, epoch: epoch, serverTime: serverTime, content: content ?? self.content, cursor: cursor,
             version: version ?? self.version, head: head ?? self.head, hasMore: hasMore,
-            notices: notices ?? self.notices, hasMoreNotices: hasMoreNotices)
+            notices: notices ?? self.notices, hasMoreNotices: hasMoreNotices,
+            noticesRemovedUpTo: noticesRemovedUpTo ?? self.noticesRemovedUpTo)
     }
 }
 

@@ -81,6 +81,4 @@ extension WorldParts {
         }
         return parts
     }
-
-    struct UnexpectedAuthorityError: Error {}
 }

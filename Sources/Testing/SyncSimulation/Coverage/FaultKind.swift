@@ -49,6 +49,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case serverKilled = "server killed"
     case serverPowerLost = "server lost power"
     case serverCompacted = "server compacted"
+    case conflictsTrimmed = "conflicts trimmed"
     case serverRestored = "server restored"
     /// A restore that the server is not told of. Counted in addition to `serverRestored`.
     case serverRestoredSilently = "server restored silently"
@@ -81,8 +82,9 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
         .deviceCloned, .rivalEngine, .deviceDiskFilled, .deviceDiskReadOnly, .userChanged, .deviceUpgraded,
     ]
     static let toServers: [FaultKind] = [
-        .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverRestoredSilently, .pushForged,
-        .serverEmptied, .serverDiskFilled, .serverDiskReadOnly, .secondServer, .serverSlow, .serverClockJumped,
+        .serverKilled, .serverPowerLost, .serverCompacted, .conflictsTrimmed, .serverRestored,
+        .serverRestoredSilently, .pushForged, .serverEmptied, .serverDiskFilled, .serverDiskReadOnly, .secondServer,
+        .serverSlow, .serverClockJumped,
         .accessChanged, .serverUpgraded,
     ]
     static let toDisks: [FaultKind] = [.diskError, .diskFull, .diskBusy, .diskKill, .diskPowerLost]

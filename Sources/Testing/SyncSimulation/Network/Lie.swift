@@ -140,6 +140,7 @@ extension PullPage {
         PullPage(
             space: space ?? self.space, epoch: epoch, serverTime: serverTime, content: content ?? self.content,
             cursor: cursor ?? self.cursor, version: version, head: head ?? self.head,
-            hasMore: hasMore ?? self.hasMore, notices: notices, hasMoreNotices: hasMoreNotices)
+            hasMore: hasMore ?? self.hasMore, notices: notices, hasMoreNotices: hasMoreNotices,
+            noticesRemovedUpTo: noticesRemovedUpTo)
     }
 }

@@ -33,7 +33,7 @@ struct Settlement {
             case .rejected(let kept, let rejection):
                 try check(rejection, of: kept)
                 try checkIsWhole(kept)
-            case .merged, .overwritten, .lost: break
+            case .merged, .overwritten, .noticesRemoved, .lost: break
             }
         }
         if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, !former.contains(where: \.isSmooth),
@@ -50,7 +50,7 @@ struct Settlement {
             let isKept = told.contains { event in
                 switch event {
                 case .rejected, .cancelled: true
-                case .merged, .overwritten, .lost: false
+                case .merged, .overwritten, .noticesRemoved, .lost: false
                 }
             }
             let isFormer = former.contains { $0.conflicts.map { !$0.isEmpty && isTold($0) } ?? false }

@@ -26,7 +26,7 @@ extension Holdings {
 
     /// Returns the number of journal entries by event, and how many of them are active.
     private static func counts(of journal: [JournalEntry]) -> [(String, String)] {
-        ["rejected", "merged", "overwritten", "cancelled", "lost"].map { event in
+        ["rejected", "merged", "overwritten", "notices removed", "cancelled", "lost"].map { event in
             let entries = journal.filter { $0.event.word == event }
             let active = entries.count { $0.state == .active }
             return (
@@ -62,6 +62,7 @@ extension JournalEntry.Event {
         case .rejected: "rejected"
         case .merged: "merged"
         case .overwritten: "overwritten"
+        case .noticesRemoved: "notices removed"
         case .cancelled: "cancelled"
         case .lost: "lost"
         }

@@ -64,6 +64,8 @@ public enum ServerFault: Hashable, Sendable {
     case losesPower(seed: UInt64)
     /// The server removes all but the newest commits from its change feeds.
     case compacted(keeping: Int)
+    /// The server removes all but the newest conflicts.
+    case conflictsTrimmed(keeping: Int)
     case backedUp
     /// The last backup is restored and a new epoch begins.
     case restored

@@ -33,6 +33,7 @@ extension WorldPlan {
         var builds: SeededRandom
         var identities: SeededRandom
         var horizon: SeededRandom
+        var trimming: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -49,6 +50,7 @@ extension WorldPlan {
             builds = SeededRandom(seed: plan.setting.seed, stream: "script.builds")
             identities = SeededRandom(seed: plan.setting.seed, stream: "script.identities")
             horizon = SeededRandom(seed: plan.setting.seed, stream: "script.horizon")
+            trimming = SeededRandom(seed: plan.setting.seed, stream: "script.trimming")
         }
 
         /// Draws the number of operations at the next instant.
@@ -161,6 +163,8 @@ extension WorldPlan {
             let forgery = outside.next()
             if outside.chance(rates.forgePush) { faults.append(.forged(seed: forgery)) }
             if builds.chance(rates.upgrade) { faults.append(.upgraded) }
+            let conflicts = trimming.below(4)
+            if trimming.chance(rates.trimConflicts) { faults.append(.conflictsTrimmed(keeping: conflicts)) }
             faults += restoreBehindHorizon()
             var happenings = faults.map { WorldEvent.server($0) }
             let fault = random.diskFault()

@@ -28,6 +28,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var killServer = 0.0
         public var losePowerOfServer = 0.0
         public var compactServer = 0.0
+        /// The server removes old conflicts, whether or not all devices have fetched them.
+        public var trimConflicts = 0.0
         /// A backup of the server's disk is taken, or the last one is restored and a new epoch begins.
         public var restoreServer = 0.0
         public var serverDiskFault = 0.0
@@ -132,6 +134,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.drawBuilds()
         plan.drawIdentities()
         plan.drawHorizon()
+        plan.drawTrimming()
         return plan
     }
 
@@ -168,6 +171,13 @@ public struct WorldPlan: Hashable, Sendable {
         var random = SeededRandom(seed: setting.seed, stream: "plan.horizon")
         let restore = random.fraction() * 0.01
         if random.chance(0.1) { rates.restoreServerBehindHorizon = restore }
+    }
+
+    /// Draws the removal of conflicts. It is rare, because a user who was told that notices are missing may miss values.
+    private mutating func drawTrimming() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.trimming")
+        let trim = random.fraction() * 0.02
+        if random.chance(0.1) { rates.trimConflicts = trim }
     }
 
     /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with

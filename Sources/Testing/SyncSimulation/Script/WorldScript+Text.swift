@@ -316,6 +316,7 @@ extension ServerFault {
         case .killed: "killed"
         case .losesPower(let seed): "losesPower \(seed)"
         case .compacted(let kept): "compacted \(kept)"
+        case .conflictsTrimmed(let kept): "conflictsTrimmed \(kept)"
         case .backedUp: "backedUp"
         case .restored: "restored"
         case .restoredSilently: "restoredSilently"
@@ -350,6 +351,7 @@ extension ServerFault {
             self = .clock(
                 wrongBy: .microseconds(try words.number(-ScriptWords.longestTime...ScriptWords.longestTime)))
         case "compacted": self = .compacted(keeping: Int(try words.number(0...1_000_000_000)))
+        case "conflictsTrimmed": self = .conflictsTrimmed(keeping: Int(try words.number(0...1_000_000_000)))
         case "backedUp": self = .backedUp
         case "restored": self = .restored
         case "restoredSilently": self = .restoredSilently

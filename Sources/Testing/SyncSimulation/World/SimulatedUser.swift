@@ -266,7 +266,7 @@ struct SimulatedUser: Sendable {
                     try checkIsRestored(saved, in: transaction.space)
                 }
             }
-        case .merged, .overwritten: return
+        case .merged, .overwritten, .noticesRemoved: return
         }
     }
 
@@ -352,7 +352,7 @@ extension JournalEntry {
     fileprivate var transaction: Transaction? {
         switch event {
         case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction): transaction
-        case .merged, .overwritten: nil
+        case .merged, .overwritten, .noticesRemoved: nil
         }
     }
 }
@@ -361,7 +361,7 @@ extension JournalEntry {
     /// Whether the entry tells which values have lost to those of others.
     fileprivate var isAboutLostValues: Bool {
         switch event {
-        case .merged, .overwritten: true
+        case .merged, .overwritten, .noticesRemoved: true
         case .rejected, .cancelled, .lost: false
         }
     }

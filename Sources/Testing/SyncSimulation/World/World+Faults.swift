@@ -208,6 +208,15 @@ extension World {
                 // The server's disk is full.
                 simulation.note("cannot compact: \(failure)", by: "server")
             }
+        case .conflictsTrimmed(let kept):
+            guard server.isUp, parts.upkeep != nil else { return }
+            count(.conflictsTrimmed)
+            simulation.note("keeps \(kept) conflicts", by: "server")
+            do {
+                try doUpkeep(.trimConflicts(keeping: kept))
+            } catch let failure as AuthorityError where failure.code == .unavailable {
+                simulation.note("cannot remove conflicts: \(failure)", by: "server")
+            }
         case .backedUp:
             guard server.isUp, parts.upkeep != nil else { return }
             // The server must be stopped for the backup: uncommitted data in a running server's WAL would become

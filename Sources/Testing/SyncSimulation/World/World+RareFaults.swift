@@ -39,10 +39,9 @@ extension World {
             count(.deviceDiskReadOnly)
             device.disk.setReadOnly(true)
         case .userChanges(let isAnnounced):
-            // The first account that connects to the server owns the database. It must not be a guest.
-            guard device.isUp, try device.disk.withoutFaults({ try device.store?.session().account }) != nil else {
-                return
-            }
+            // The account that first exchanges something with the server owns the database. It must not be a guest.
+            let session = try device.disk.withoutFaults { try device.store?.session() }
+            guard device.isUp, session?.spaces.contains(where: { $0.cursor != nil }) == true else { return }
             count(.userChanged)
             device.changeUser()
             if isAnnounced {

@@ -55,6 +55,8 @@ public struct WorldParts: Sendable {
     public enum Upkeep: Hashable, Sendable {
         /// Keeps the given number of commits in the change feed of a space.
         case trimFeed(SpaceID, keeping: Int)
+        /// Keeps the given number of conflicts of all spaces.
+        case trimConflicts(keeping: Int)
         /// Starts a new history, because the database was restored from a backup.
         case startEpoch(HistoryIdentity)
     }

@@ -134,9 +134,16 @@ extension Counted {
         return try view.fingerprint(at: version, in: space)
     }
 
-    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID] {
+    func spaces(exceeding bound: FeedBound) throws(AuthorityStoreError) -> [SpaceID] {
         try store.step("spaces")
-        return try view.spaces(havingMoreCommitsThan: count)
+        return try view.spaces(exceeding: bound)
+    }
+
+    func surplus(
+        of space: SpaceID, over bound: FeedBound, limit: Int
+    ) throws(AuthorityStoreError) -> Version? {
+        try store.step("surplus")
+        return try view.surplus(of: space, over: bound, limit: limit)
     }
 
     func record(_ address: RecordAddress) throws(AuthorityStoreError) -> StoredRecord? {
@@ -238,9 +245,9 @@ extension Counted {
         return try view.conflicts(in: space, after: number, limit: limit)
     }
 
-    func conflictCount() throws(AuthorityStoreError) -> Int {
-        try store.step("conflict count")
-        return try view.conflictCount()
+    func conflictAmount() throws(AuthorityStoreError) -> ConflictAmount {
+        try store.step("conflict amount")
+        return try view.conflictAmount()
     }
 
     func conflictCount(in space: SpaceID) throws(AuthorityStoreError) -> Int {
@@ -253,6 +260,13 @@ extension Counted {
     ) throws(AuthorityStoreError) -> [RecordedConflict] {
         try store.step("notices")
         return try view.notices(for: clients, in: space, after: number, limit: limit)
+    }
+
+    func newestRemovedNotice(
+        for clients: [ClientID], in space: SpaceID
+    ) throws(AuthorityStoreError) -> Int64 {
+        try store.step("removed notice")
+        return try view.newestRemovedNotice(for: clients, in: space)
     }
 
     func owner(of client: ClientID) throws(AuthorityStoreError) -> ClientOwner? {
@@ -321,9 +335,11 @@ extension FaultyTransaction {
         try base.keep(outcome, of: key, number)
     }
 
-    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreError) {
+    func forgetOutcomes(
+        of key: LedgerKey, below number: TransactionNumber, keeping bytes: Int
+    ) throws(AuthorityStoreError) {
         try store.step("forget outcomes")
-        try base.forgetOutcomes(of: key, below: number)
+        try base.forgetOutcomes(of: key, below: number, keeping: bytes)
     }
 
     func note(
@@ -343,9 +359,9 @@ extension FaultyTransaction {
         try base.mark(client, replacedBy: replacement)
     }
 
-    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int {
+    func trimConflicts(keeping kept: ConflictAmount, limit: Int) throws(AuthorityStoreError) -> Int {
         try store.step("trim conflicts")
-        return try base.trimConflicts(keeping: count, limit: limit)
+        return try base.trimConflicts(keeping: kept, limit: limit)
     }
 
     func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError) {

@@ -118,20 +118,60 @@ extension AuthorityStoreConformance {
                     try fingerprints(in: .default), [nil, nil, nil, given[2], AuthorityStoreFixture.fingerprint(4)],
                     "after a commit that follows the trim")
             },
-            Check("spaces with long feeds are listed, by the number of commits left") { fixture in
+            Check("spaces with long feeds are listed, by the commits and the bytes left") { fixture in
                 try append((1...5).map { AuthorityStoreFixture.commit(Int64($0)) }, to: .default, in: fixture)
                 try append((1...3).map { AuthorityStoreFixture.commit(Int64($0)) }, to: "other", in: fixture)
-                func spaces(havingMoreCommitsThan count: Int) throws -> [SpaceID] {
-                    try fixture.read { view in
-                        try view.spaces(havingMoreCommitsThan: count)
-                    }
+                func spaces(exceeding bound: FeedBound) throws -> [SpaceID] {
+                    try fixture.read { view in try view.spaces(exceeding: bound) }
                 }
-                try fixture.expect(try spaces(havingMoreCommitsThan: 2), [.default, "other"], "two spaces of 5 and 3")
-                try fixture.expect(try spaces(havingMoreCommitsThan: 3), [.default], "a bound that is met")
+                /// The size of one commit, as the store counts it. All commits have the same size.
+                func size() throws -> Int {
+                    try (1...).first { !(try spaces(exceeding: FeedBound(bytes: 3 * $0)).contains("other")) } ?? 0
+                }
+                try fixture.expect(
+                    try spaces(exceeding: FeedBound(commits: 2)), [.default, "other"], "two spaces of 5 and 3")
+                try fixture.expect(try spaces(exceeding: FeedBound(commits: 3)), [.default], "a bound that is met")
+                let bytes = try size()
+                try fixture.expect(
+                    try spaces(exceeding: FeedBound(bytes: 5 * bytes - 1)), [.default], "an exceeded bound of bytes")
+                try fixture.expect(
+                    try spaces(exceeding: FeedBound(bytes: 5 * bytes)), [], "a bound of bytes that is met")
                 try fixture.write { transaction in
                     try transaction.trim(.default, through: Version(3))
                 }
-                try fixture.expect(try spaces(havingMoreCommitsThan: 2), ["other"], "what was trimmed does not count")
+                try fixture.expect(
+                    try spaces(exceeding: FeedBound(commits: 2)), ["other"], "what was trimmed does not count")
+                try fixture.expect(
+                    try spaces(exceeding: FeedBound(bytes: 2 * bytes)), ["other"], "what was trimmed has no bytes")
+            },
+            Check("the surplus of a feed is what exceeds its bound, up to a limit") { fixture in
+                try append((1...7).map { AuthorityStoreFixture.commit(Int64($0)) }, to: .default, in: fixture)
+                try fixture.write { transaction in
+                    try transaction.trim(.default, through: Version(2))
+                }
+                func surplus(_ bound: FeedBound, limit: Int = 100) throws -> Int64? {
+                    try fixture.read { view in
+                        try view.surplus(of: .default, over: bound, limit: limit)?.rawValue
+                    }
+                }
+                try fixture.expect(try surplus(FeedBound()), nil, "of a short feed")
+                try fixture.expect(try surplus(FeedBound(commits: 5)), nil, "of a feed that meets its bound")
+                try fixture.expect(try surplus(FeedBound(commits: 4)), 3, "of one commit too many")
+                try fixture.expect(try surplus(FeedBound(commits: 0)), 7, "of commits that are all too many")
+                try fixture.expect(try surplus(FeedBound(commits: 0), limit: 2), 4, "up to a limit")
+                try fixture.expect(try surplus(FeedBound(bytes: 0)), 7, "of bytes that are all too many")
+                try fixture.expect(try surplus(FeedBound(bytes: 0), limit: 2), 4, "of bytes, up to a limit")
+                // All commits have the same size, so the bound of bytes removes one after the other.
+                var kept: [Int64] = []
+                for bytes in 1...2_000 {
+                    let last = try surplus(FeedBound(bytes: bytes)) ?? 2
+                    if kept.last != last { kept.append(last) }
+                }
+                try fixture.expect(kept, [7, 6, 5, 4, 3, 2], "as the bound grows")
+                let other = try fixture.read { view in
+                    try view.surplus(of: "other", over: FeedBound(commits: 0, bytes: 0), limit: 9)
+                }
+                try fixture.expect(other, nil, "of a space without commits")
             },
             Check("trimming moves the horizon, takes what is below it, and nothing else") { fixture in
                 let commits = (1...5).map { AuthorityStoreFixture.commit(Int64($0)) }

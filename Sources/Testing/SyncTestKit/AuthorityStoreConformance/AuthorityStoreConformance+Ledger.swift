@@ -65,7 +65,7 @@ extension AuthorityStoreConformance {
                     for key in [mine] + others {
                         for number in 0..<4 { try transaction.keep(outcome, of: key, TransactionNumber(Int64(number))) }
                     }
-                    try transaction.forgetOutcomes(of: mine, below: TransactionNumber(2))
+                    try transaction.forgetOutcomes(of: mine, below: TransactionNumber(2), keeping: 0)
                 }
                 func kept(_ key: LedgerKey) throws -> [Bool] {
                     try fixture.read { view in
@@ -78,6 +78,26 @@ extension AuthorityStoreConformance {
                 }
                 try fixture.expect(try kept(mine), [false, false, true, true], "one's own")
                 for key in others { try fixture.expect(try kept(key), [true, true, true, true], "those of \(key)") }
+            },
+            Check("forgetting outcomes keeps the newest ones that fit") { fixture in
+                let key = AuthorityStoreFixture.key("anna")
+                let outcome = StoredOutcome(
+                    hash: PayloadHash(rawValue: "h"),
+                    outcome: .applied(version: .zero, uids: [], conflicts: [conflict.losing(10_000)]))
+                try fixture.write { transaction in
+                    for number in 0..<5 { try transaction.keep(outcome, of: key, TransactionNumber(Int64(number))) }
+                }
+                func kept(keeping bytes: Int) throws -> [Int] {
+                    try fixture.write { transaction in
+                        try transaction.forgetOutcomes(of: key, below: TransactionNumber(4), keeping: bytes)
+                        return try (0..<5).filter { number in
+                            try transaction.outcome(of: key, TransactionNumber(Int64(number))) != nil
+                        }
+                    }
+                }
+                try fixture.expect(try kept(keeping: 50_000), [0, 1, 2, 3, 4], "with room for all")
+                try fixture.expect(try kept(keeping: 25_000), [2, 3, 4], "with room for two")
+                try fixture.expect(try kept(keeping: 9_000), [4], "without room, what is not below the number")
             },
             Check("the journal of a space is read in order, in pages") { fixture in
                 try fixture.write { transaction in
@@ -146,7 +166,7 @@ extension AuthorityStoreConformance {
                 }
                 func trim(keeping count: Int, limit: Int) throws -> Int {
                     try fixture.write { transaction in
-                        try transaction.trimConflicts(keeping: count, limit: limit)
+                        try transaction.trimConflicts(keeping: ConflictAmount(conflicts: count), limit: limit)
                     }
                 }
                 for version in 1...4 { try note(Int64(version)) }
@@ -161,30 +181,91 @@ extension AuthorityStoreConformance {
             },
             Check("the principal with the most conflicts loses its oldest ones first") { fixture in
                 let (anna, bo) = (AuthorityStoreFixture.client(1), conflict.loser.stamp.client)
-                func lost(by client: ClientID) -> FieldConflict {
-                    let loser = Contender(
-                        value: conflict.loser.value, stamp: Stamp(time: conflict.loser.stamp.time, client: client))
-                    return FieldConflict(
-                        collection: conflict.collection, record: conflict.record, field: conflict.field,
-                        base: conflict.base, winner: conflict.winner, loser: loser, rule: conflict.rule)
-                }
                 try fixture.write { transaction in
                     try transaction.bind(anna, to: Principal(name: "anna"))
                     try transaction.bind(bo, to: Principal(name: "bo"))
                     for version in 1...5 {
                         try transaction.note(
-                            lost(by: version == 1 ? anna : bo), in: .default, at: Version(Int64(version)),
+                            conflict.losing(1, by: version == 1 ? anna : bo), in: .default, at: Version(Int64(version)),
                             by: AuthorityStoreFixture.author(0))
                     }
                 }
                 let removed = try fixture.write { transaction in
-                    try transaction.trimConflicts(keeping: 3, limit: 9)
+                    try transaction.trimConflicts(keeping: ConflictAmount(conflicts: 3), limit: 9)
                 }
                 try fixture.expect(removed, 2, "the number of removed conflicts")
                 let left = try fixture.read { view in
                     try view.conflicts(in: .default, after: 0, limit: 9)
                 }
                 try fixture.expect(left.map(\.version.rawValue), [1, 4, 5], "the versions that are left")
+            },
+            Check("with too many bytes, the principal with the most bytes loses its oldest conflicts first") {
+                fixture in
+                let (anna, bo) = (AuthorityStoreFixture.client(1), AuthorityStoreFixture.client(2))
+                try fixture.write { transaction in
+                    try transaction.bind(anna, to: Principal(name: "anna"))
+                    try transaction.bind(bo, to: Principal(name: "bo"))
+                    for version in 1...6 {
+                        let conflict = version <= 3 ? conflict.losing(10, by: anna) : conflict.losing(10_000, by: bo)
+                        let space: SpaceID = version == 4 ? "other" : .default
+                        try transaction.note(
+                            conflict, in: space, at: Version(Int64(version)), by: AuthorityStoreFixture.author(0))
+                    }
+                }
+                func amount() throws -> ConflictAmount { try fixture.read { view in try view.conflictAmount() } }
+                let all = try amount()
+                try fixture.expect(all.conflicts, 6, "the number of conflicts")
+                try fixture.expect(all.bytes > 30_000, true, "whether \(all.bytes) bytes are those of all values")
+                func trim(keeping bytes: Int, limit: Int = 9) throws -> Int {
+                    try fixture.write { transaction in
+                        try transaction.trimConflicts(keeping: ConflictAmount(bytes: bytes), limit: limit)
+                    }
+                }
+                func left(in space: SpaceID) throws -> [Int64] {
+                    try fixture.read { view in try view.conflicts(in: space, after: 0, limit: 9) }.map(
+                        \.version.rawValue)
+                }
+                try fixture.expect(try trim(keeping: all.bytes), 0, "the number removed with room for all")
+                try fixture.expect(try trim(keeping: 25_000), 1, "the number removed with room for two large ones")
+                try fixture.expect(try left(in: "other"), [], "the conflicts of the other space")
+                try fixture.expect(try trim(keeping: 9_000, limit: 1), 1, "the number removed in a slice of one")
+                try fixture.expect(try left(in: .default), [1, 2, 3, 6], "the versions that are left")
+                try fixture.expect(try amount().conflicts, 4, "the number of conflicts that are left")
+                try fixture.expect(
+                    try fixture.read { view in try view.conflictCount(in: .default) }, 4, "the number in the space")
+                try fixture.expect(try trim(keeping: 0), 1, "the number removed of the heaviest principal")
+                try fixture.expect(try trim(keeping: 0), 3, "the number removed of the next one")
+                try fixture.expect(try amount(), ConflictAmount(conflicts: 0, bytes: 0), "what is left")
+            },
+            Check("the newest removed notice of a client is known, by space") { fixture in
+                let (anna, bo) = (AuthorityStoreFixture.client(1), AuthorityStoreFixture.client(2))
+                func removed(_ clients: [ClientID], in space: SpaceID = .default) throws -> Int64 {
+                    try fixture.read { view in try view.newestRemovedNotice(for: clients, in: space) }
+                }
+                func numbers(_ space: SpaceID) throws -> [Int64] {
+                    try fixture.read { view in try view.conflicts(in: space, after: 0, limit: 9) }.map(\.number)
+                }
+                try fixture.write { transaction in
+                    for (version, (client, space)) in [
+                        (anna, SpaceID.default), (anna, .default), (bo, .default), (anna, "other"), (anna, .default),
+                    ].enumerated() {
+                        try transaction.note(
+                            conflict.losing(1, by: client), in: space, at: Version(Int64(version)),
+                            by: AuthorityStoreFixture.author(0))
+                    }
+                }
+                let known = try numbers(.default)
+                try fixture.expect(try removed([anna, bo]), 0, "before any is removed")
+                try fixture.write { transaction in
+                    _ = try transaction.trimConflicts(keeping: ConflictAmount(conflicts: 2), limit: 9)
+                }
+                // Nobody owns these clients, so all count as one principal.
+                try fixture.expect(try removed([anna]), known[1], "those of the first client")
+                try fixture.expect(try removed([bo]), known[2], "those of the second client")
+                try fixture.expect(try removed([anna, bo]), known[2], "those of both")
+                try fixture.expect(try removed([anna], in: "other"), 0, "those of another space")
+                try fixture.expect(try removed([]), 0, "those of nobody")
+                try fixture.expect(try numbers(.default), [known[3]], "what is left")
             },
             Check("a client id has the owner that it was bound to, and no other") { fixture in
                 let client = AuthorityStoreFixture.client(5)
@@ -221,5 +302,18 @@ extension AuthorityStoreConformance {
                 try fixture.expect(found.first?.conflict.winner.account, nil, "the account of an unknown client")
             },
         ]
+    }
+}
+
+extension FieldConflict {
+    /// Returns a copy whose losing value has `bytes` bytes.
+    ///
+    /// - Parameter client: the client that wrote the losing value; nil for the same one.
+    fileprivate func losing(_ bytes: Int, by client: ClientID? = nil) -> FieldConflict {
+        let loser = Contender(
+            value: .text(String(repeating: "v", count: bytes)),
+            stamp: Stamp(time: loser.stamp.time, client: client ?? loser.stamp.client))
+        return FieldConflict(
+            collection: collection, record: record, field: field, base: base, winner: winner, loser: loser, rule: rule)
     }
 }

@@ -74,6 +74,9 @@ struct AuthorityTables: Sendable {
         let commit: Commit
         let author: CommitAuthor
         let fingerprint: HistoryFingerprint
+
+        /// The size of the changes, as this store counts them.
+        var bytes: Int { commit.changes.count * 64 }
     }
 
     var state: AuthorityState
@@ -90,6 +93,8 @@ struct AuthorityTables: Sendable {
     var conflicts: [RecordedConflict] = []
     /// The number of the newest conflict. That conflict may have been trimmed.
     var lastConflict: Int64 = 0
+    /// The newest conflicts that were trimmed, by the client whose value lost.
+    var removedNotices: [SpaceID: [ClientID: Int64]] = [:]
     var owners: [ClientID: ClientOwner] = [:]
 
     init(history: HistoryIdentity) {
@@ -128,8 +133,25 @@ final class InMemoryTransaction: AuthorityTransaction {
         return tables.log[space]?.first { $0.commit.version == version }?.fingerprint
     }
 
-    func spaces(havingMoreCommitsThan count: Int) -> [SpaceID] {
-        tables.extents.filter { $0.value.head.rawValue - $0.value.horizon.rawValue > Int64(count) }.keys.sorted()
+    func spaces(exceeding bound: FeedBound) -> [SpaceID] {
+        tables.extents.keys.filter { surplus(of: $0, over: bound, limit: 1) != nil }.sorted()
+    }
+
+    func surplus(of space: SpaceID, over bound: FeedBound, limit: Int) -> Version? {
+        let extent = extent(of: space)
+        var left = (
+            commits: extent.head.rawValue - extent.horizon.rawValue,
+            bytes: (tables.log[space] ?? []).reduce(0) { $0 + $1.bytes }
+        )
+        var last = extent.horizon
+        while last < extent.head, left.commits > bound.commits || left.bytes > bound.bytes,
+            last.rawValue - extent.horizon.rawValue < limit
+        {
+            last = last.next
+            left.commits -= 1
+            left.bytes -= tables.log[space]?.first { $0.commit.version == last }?.bytes ?? 0
+        }
+        return last > extent.horizon ? last : nil
     }
 
     func record(_ address: RecordAddress) -> StoredRecord? { tables.records[address] }
@@ -236,6 +258,9 @@ final class InMemoryTransaction: AuthorityTransaction {
             usage[owner, default: StoredUsage()].bytes +=
                 AuthorityLimits.recordBytes + record.fields.reduce(0) { $0 + $1.value.byteCount }
         }
+        for (key, outcomes) in tables.outcomes {
+            usage[key.principal, default: StoredUsage()].bytes += outcomes.values.reduce(0) { $0 + $1.bytes }
+        }
         return usage
     }
 
@@ -253,7 +278,10 @@ final class InMemoryTransaction: AuthorityTransaction {
         tables.conflicts.lazy.filter { $0.space == space && $0.number > number }.prefix(limit).map(attributed)
     }
 
-    func conflictCount() -> Int { tables.conflicts.count }
+    func conflictAmount() -> ConflictAmount {
+        ConflictAmount(
+            conflicts: tables.conflicts.count, bytes: tables.conflicts.reduce(0) { $0 + $1.conflict.byteCount })
+    }
 
     func conflictCount(in space: SpaceID) -> Int { tables.conflicts.count { $0.space == space } }
 
@@ -263,6 +291,10 @@ final class InMemoryTransaction: AuthorityTransaction {
                 && clients.contains(recorded.conflict.loser.stamp.client)
         }
         return found.prefix(limit).map(attributed)
+    }
+
+    func newestRemovedNotice(for clients: [ClientID], in space: SpaceID) -> Int64 {
+        clients.compactMap { tables.removedNotices[space]?[$0] }.max() ?? 0
     }
 
     /// Returns the conflict with the accounts of both sides, as far as their clients have pushed.
@@ -291,15 +323,23 @@ final class InMemoryTransaction: AuthorityTransaction {
         tables.owners[client] = ClientOwner(principal: owner.principal, replacement: replacement)
     }
 
-    func trimConflicts(keeping count: Int, limit: Int) -> Int {
-        let owners = tables.conflicts.map { recorded in
-            tables.owners[recorded.conflict.loser.stamp.client]?.principal ?? recorded.author.principal
+    func trimConflicts(keeping kept: ConflictAmount, limit: Int) -> Int {
+        var left = conflictAmount()
+        func owner(_ recorded: RecordedConflict) -> String {
+            tables.owners[recorded.conflict.loser.stamp.client]?.principal.name ?? ""
         }
-        let counts = Dictionary(owners.map { ($0.name, 1) }, uniquingKeysWith: +)
-        guard let heaviest = counts.min(by: { ($1.value, $0.key) < ($0.value, $1.key) })?.key else { return 0 }
-        let surplus = max(0, min(limit, tables.conflicts.count - count))
-        let gone = Set(owners.indices.filter { owners[$0].name == heaviest }.prefix(surplus))
-        tables.conflicts = tables.conflicts.indices.filter { !gone.contains($0) }.map { tables.conflicts[$0] }
+        let byBytes = left.bytes > kept.bytes
+        let weights = Dictionary(
+            tables.conflicts.map { (owner($0), byBytes ? $0.conflict.byteCount : 1) }, uniquingKeysWith: +)
+        guard let heaviest = weights.min(by: { ($1.value, $0.key) < ($0.value, $1.key) })?.key else { return 0 }
+        var gone: Set<Int64> = []
+        for recorded in tables.conflicts.filter({ owner($0) == heaviest }).prefix(limit) where left.exceeds(kept) {
+            gone.insert(recorded.number)
+            tables.removedNotices[recorded.space, default: [:]][recorded.conflict.loser.stamp.client] = recorded.number
+            left.conflicts -= 1
+            left.bytes -= recorded.conflict.byteCount
+        }
+        tables.conflicts.removeAll { gone.contains($0.number) }
         return gone.count
     }
 
@@ -353,8 +393,15 @@ final class InMemoryTransaction: AuthorityTransaction {
         tables.outcomes[key, default: [:]][number] = outcome
     }
 
-    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) {
-        tables.outcomes[key] = tables.outcomes[key]?.filter { $0.key >= number }
+    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber, keeping bytes: Int) {
+        var first = number
+        var kept = 0
+        while bytes > 0, first > .first, let outcome = tables.outcomes[key]?[TransactionNumber(first.rawValue - 1)] {
+            kept += outcome.bytes
+            guard kept <= bytes else { break }
+            first = TransactionNumber(first.rawValue - 1)
+        }
+        tables.outcomes[key] = tables.outcomes[key]?.filter { $0.key >= first }
     }
 
     func note(_ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor) {
@@ -372,5 +419,13 @@ final class InMemoryTransaction: AuthorityTransaction {
         tables.horizonFingerprints[space] = fingerprint(at: through, in: space)
         tables.log[space]?.removeAll { $0.commit.version <= through }
         tables.extents[space] = SpaceExtent(head: extent.head, horizon: through)
+    }
+}
+
+extension StoredOutcome {
+    /// The size of the outcome, as this store counts it.
+    fileprivate var bytes: Int {
+        guard case .applied(_, _, let conflicts) = outcome else { return 64 }
+        return conflicts.reduce(64) { $0 + $1.byteCount }
     }
 }

@@ -70,6 +70,31 @@ extension LocalStoreConformance {
                             field: "username", value: .text("mine"), before: .text("theirs"), seen: Version(2))
                     ]), "what is sent")
             },
+            Check("notices that the server has removed are told once, and the others follow") { fixture in
+                let id = try fixture.syncedUser("mine")
+                let notice = try fixture.notice(9, of: id, lost: "mine", to: .text("theirs"), at: 1)
+                try fixture.pull(fixture.feed([], to: 1, notices: [notice], noticesRemovedUpTo: 8))
+                let entries = try fixture.store.journal(state: .active, limit: 9)
+                try fixture.expect(
+                    entries.map(\.event), is: [.overwritten([notice.conflict], deleted: nil), .noticesRemoved],
+                    "the journal")
+                try fixture.expect(try fixture.stored()?.notices?.after, is: 9, "the notice that is asked after")
+                try fixture.pull(fixture.feed([], to: 1, noticesRemovedUpTo: 8))
+                try fixture.expect(
+                    try fixture.store.journal(state: nil, limit: 9).count, is: 2, "the entries after a late page")
+                try fixture.pull(fixture.feed([], to: 1, noticesRemovedUpTo: 12))
+                try fixture.expect(
+                    try fixture.store.journal(state: nil, limit: 9).count, is: 3, "the entries after more were removed")
+                try fixture.expect(try fixture.stored()?.notices?.after, is: 12, "the notice that is asked after then")
+
+                let told = entries[1].number
+                try fixture.expect(.missingRecord) {
+                    _ = try fixture.store.restore(journal: told, now: fixture.now(), newID: fixture.newID)
+                }
+                try fixture.store.dismiss(journal: told)
+                try fixture.expect(
+                    try fixture.store.outboxSummary().activeJournalEntries, is: 2, "the unhandled entries at last")
+            },
             Check("notices come again after the account has lost access and got it back") { fixture in
                 let id = try fixture.syncedUser("mine")
                 let notice = try fixture.notice(1, of: id, lost: "mine", to: .text("theirs"), at: 2)

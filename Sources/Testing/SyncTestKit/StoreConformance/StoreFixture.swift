@@ -142,12 +142,12 @@ final class StoreFixture<Store: LocalStore & EngineStore> {
 
     func feed(
         _ commits: [Commit], to version: Int64, head: Int64? = nil, of epoch: Epoch? = nil, in other: SpaceID? = nil,
-        notices: [ConflictNotice] = []
+        notices: [ConflictNotice] = [], noticesRemovedUpTo: Int64? = nil
     ) -> PullPage {
         PullPage(
             space: other ?? space, epoch: epoch ?? self.epoch, serverTime: .zero, content: .commits(commits),
             cursor: Cursor(rawValue: "feed-\(version)"), version: Version(version), head: Version(head ?? version),
-            hasMore: false, notices: notices)
+            hasMore: false, notices: notices, noticesRemovedUpTo: noticesRemovedUpTo)
     }
 
     func snapshot(

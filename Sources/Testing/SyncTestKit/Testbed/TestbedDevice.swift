@@ -251,6 +251,7 @@ extension JournalEntry.Event {
         case .merged(let conflicts): "a merge: \(Self.words(conflicts))"
         case .overwritten(let conflicts, let deleted):
             "overwritten values: \(Self.words(conflicts))\(deleted.map { " deleted: \(Self.words($0))" } ?? "")"
+        case .noticesRemoved: "notices about overwritten values that the server has removed"
         case .cancelled(let transaction): "a cancelled transaction: \(Self.words(transaction))"
         case .lost(let transaction): "a transaction that the server has lost: \(Self.words(transaction))"
         }

@@ -8,6 +8,8 @@ struct JournalOffer {
     private(set) var deletes: Set<RecordAddress> = []
     /// The values that edits of the entries say they replace.
     private(set) var replaced: Set<UserOracle.Saved> = []
+    /// Whether an entry says that the server has removed notices. Its user knows that values may be missing.
+    private(set) var saysThatNoticesAreMissing = false
 
     init(_ entries: [JournalEntry]) {
         for entry in entries {
@@ -18,6 +20,7 @@ struct JournalOffer {
             case .overwritten(let conflicts, let deleted):
                 add(conflicts)
                 if let deleted { add(deleted) }
+            case .noticesRemoved: saysThatNoticesAreMissing = true
             }
         }
     }

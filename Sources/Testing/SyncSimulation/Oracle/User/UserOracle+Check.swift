@@ -77,7 +77,8 @@ extension UserOracle {
                         || found.waiting.values.contains(saved)
                 }
                 let isOffered = claim.holders.union(claim.restorers).contains {
-                    findings[$0]?.journal.values.contains(saved) == true
+                    guard let journal = findings[$0]?.journal else { return false }
+                    return journal.values.contains(saved) || journal.saysThatNoticesAreMissing
                 }
                 if isFound || isOffered { continue }
                 let shown = Set(

@@ -14,6 +14,7 @@ import SyncModel
 /// - replaced by an edit or a delete on a device that had read this value;
 /// - offered by the journal of a device that holds it, or by a journal entry that a user has already acted on;
 /// - still in the outbox;
+/// - on a device whose journal says that the server has removed notices, so that values may be missing;
 /// - in a field of a record that a user of an earlier build deleted, who could see the record but not the field. This
 ///   is the only case that no user is told of.
 ///
