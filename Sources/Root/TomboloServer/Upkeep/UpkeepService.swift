@@ -75,7 +75,7 @@ actor UpkeepService: Service {
             let hasManyConflicts = try authority.trimConflicts()
             if hasManyConflicts, !isTrimmingConflicts {
                 logger.warning(
-                    "The oldest conflicts are removed. Devices that have not fetched them learn that some are missing.",
+                    "The oldest conflicts are removed. Devices that have not fetched them learn of it.",
                     metadata: [
                         "kept": "\(AuthorityLimits.keptConflicts) conflicts with \(AuthorityLimits.keptConflictBytes) bytes"
                     ])
