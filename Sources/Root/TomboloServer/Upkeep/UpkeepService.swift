@@ -77,7 +77,7 @@ actor UpkeepService: Service {
                 logger.warning(
                     "The oldest conflicts are removed. Devices that have not fetched them learn of it.",
                     metadata: [
-                        "kept": "\(AuthorityLimits.keptConflicts) conflicts with \(AuthorityLimits.keptConflictBytes) bytes"
+                        "conflicts": "\(AuthorityLimits.keptConflicts)", "bytes": "\(AuthorityLimits.keptConflictBytes)",
                     ])
             }
             isTrimmingConflicts = hasManyConflicts
