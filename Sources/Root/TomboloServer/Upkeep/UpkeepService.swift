@@ -77,7 +77,8 @@ actor UpkeepService: Service {
                 logger.warning(
                     "The oldest conflicts are removed. Devices that have not fetched them learn of it.",
                     metadata: [
-                        "conflicts": "\(AuthorityLimits.keptConflicts)", "bytes": "\(AuthorityLimits.keptConflictBytes)",
+                        "conflicts": "\(AuthorityLimits.keptConflicts)",
+                        "bytes": "\(AuthorityLimits.keptConflictBytes)",
                     ])
             }
             isTrimmingConflicts = hasManyConflicts
