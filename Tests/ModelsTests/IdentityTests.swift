@@ -123,6 +123,27 @@ import TomboloModeling
         #expect(try community.users.user(uid: 7) === user)
     }
 
+    /// Regression test: the edits stayed in the object that shows the record, and its next save wrote them again, over the
+    /// values of others.
+    @Test func `a placeholder that shares the state of another object writes that object's edits`() async throws {
+        let community = community
+        let placeholder = try community.users.user(uid: 7)
+        let record = Self.record(uid: .none, username: "Arya")
+        store.arrive("user", record)
+        let user = try community.users.user(id: record.id)
+        var known = record
+        known.uid = UID(7)
+        store.arrive("user", known)
+        try await placeholder.arrival()
+        placeholder.username = "No One"
+        #expect(try await !placeholder.save().isEmpty)
+        #expect(user.username == "No One")
+        #expect(try await placeholder.save().isEmpty)
+        #expect(try await user.save().isEmpty)
+        try await placeholder.delete()
+        #expect(placeholder.presence == .gone && user.presence == .gone)
+    }
+
     @Test func `concurrent requests for one record return the same object`() async throws {
         let community = community
         let record = Self.record(uid: 3, username: "Arya")

@@ -84,7 +84,8 @@ final class InMemoryStore: LocalStore {
                     intent = .create(patch)
                 case .update(let collection, let id, let patch):
                     let record = state.records[collection]?[id]
-                    state.records[collection]?[id] = record?.updated(by: patch, at: state.version, schema: schema)
+                    let version = max(state.version, record?.version ?? .zero)
+                    state.records[collection]?[id] = record?.updated(by: patch, at: version, schema: schema)
                     intent = .update(
                         patch.map { FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero) })
                 case .delete(let collection, let id):

@@ -62,6 +62,53 @@ private func noteRules(_ server: inout ServerApplication) {
         try testbed.finish()
     }
 
+    /// Regression test: the device held the transaction as if an upgrade of the server could accept it.
+    @Test(arguments: ["unknown_field", "unknown_collection", "lost", "depends_on_rejected"])
+    func `a rule that uses a code of the protocol rejects under another one`(code: String) throws {
+        let testbed = try SyncTestbed(models: [Note.self]) { server in
+            server.validate(Note.self) { _ in throw ServerRejection(code: code, message: "no") }
+        }
+        let phone = try testbed.device("phone")
+        try testbed.run { try await phone.create(Note.self) { $0.text = "milk" } }
+        try testbed.settle()
+        let rejection = try #require(try phone.rejections.all().first)
+        #expect(rejection.code.rawValue == "rule_\(code)")
+        try rejection.discard()
+        try testbed.finish()
+    }
+
+    /// Regression test: the second save returned a receipt that was confirmed at once, although its caller's edit was on the
+    /// way, and rejected later.
+    @Test func `a save whose edits another save has written waits for that one`() throws {
+        let testbed = try SyncTestbed(models: [Note.self], rules: noteRules)
+        let phone = try testbed.device("phone")
+        let note = try testbed.run {
+            try await phone.create(Note.self) { note in
+                note.text = "milk"
+                note.author = "phone"
+            }
+        }
+        try testbed.settle()
+        phone.isOnline = false
+        try testbed.run {
+            note.text = "spam"
+            try await note.save()
+            let second = try await note.save()
+            let third = try await phone.write { $0.edit(note) }
+            #expect(second.isEmpty && third.isEmpty)
+            phone.isOnline = true
+            for receipt in [second, third] {
+                let error = await #expect(throws: ModelError.self) { try await receipt.confirmed() }
+                #expect(error?.code == .rejected && error?.message.contains("not a note") == true, "\(error as Any)")
+            }
+            // Nothing of the object is on its way any more.
+            #expect(try await note.save().confirmed() == note.uid)
+        }
+        for rejection in try phone.rejections.all() { try rejection.discard() }
+        try testbed.settle()
+        try testbed.finish()
+    }
+
     @Test func `a device made after the server was replaced has the models of the new server`() throws {
         let testbed = try SyncTestbed(models: [Note.self])
         try testbed.replaceServer(models: [Note.self, Stranger.self])

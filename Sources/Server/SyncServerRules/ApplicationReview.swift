@@ -126,10 +126,19 @@ extension Rejection {
         let only = transaction.mutations.count == 1 && !rejection.fields.isEmpty ? 0 : nil
         let mutation = named ?? index ?? only
         self.init(
-            code: RejectionCode(rawValue: String(rejection.code.unicodeScalars.prefix(64))),
+            code: RejectionCode(ofRule: rejection.code),
             // A scalar has at most four bytes, so the message is short enough for clients (`WireLimits.messageBytes`).
             message: String(rejection.message.unicodeScalars.prefix(1_000)),
             mutation: mutation, fields: Array(rejection.fields.prefix(SchemaLimits.fields)))
+    }
+}
+
+extension RejectionCode {
+    /// Creates the code of an application's rejection. A code to which devices give a meaning of their own gets a prefix.
+    fileprivate init(ofRule code: String) {
+        let own: [RejectionCode] = [.unknownCollection, .unknownField, .dependsOnRejected, .lost]
+        let isReserved = own.contains { $0.rawValue == code }
+        self.init(rawValue: String(((isReserved ? "rule_" : "") + code).unicodeScalars.prefix(64)))
     }
 }
 

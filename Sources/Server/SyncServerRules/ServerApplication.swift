@@ -177,7 +177,9 @@ public struct ServerRecord: Sendable {
 
 /// An application's reason for rejecting a transaction.
 public struct ServerRejection: Error, Hashable, Sendable {
-    /// A word for programs, such as `not_your_turn`. The server keeps the first 64 Unicode scalars.
+    /// A word for programs, such as `not_your_turn`. The server keeps the first 64 Unicode scalars. The codes
+    /// `unknown_collection`, `unknown_field`, `depends_on_rejected`, and `lost` have other meanings on devices, so the
+    /// server adds the prefix `rule_` to them.
     public let code: String
     /// A sentence for people: what was wrong, and what was expected. The server keeps the first 1,000 Unicode scalars.
     public let message: String

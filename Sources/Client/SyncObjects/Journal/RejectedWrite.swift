@@ -173,8 +173,3 @@ extension RejectedWrite: CustomStringConvertible {
         return "rejected (\(code)): \(message): \(list.joined(separator: ", "))"
     }
 }
-
-extension RejectionCode {
-    /// The code of a ``RejectedWrite`` that a restored server, or a damaged database, has lost. No server rejects with it.
-    public static let lost = RejectionCode(rawValue: "lost")
-}

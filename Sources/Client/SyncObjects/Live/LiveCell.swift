@@ -32,6 +32,8 @@ final class LiveCell: Sendable {
         var refusals: [FieldName: ModelError] = [:]
         /// The write that created the record; nil when this cell did not create it.
         var creation: Written?
+        /// The last write of this record through this cell.
+        var lastWrite: Written?
         /// Increases with each visible change.
         var revision = 0
         /// The latest read of the source that was applied.
@@ -130,6 +132,12 @@ final class LiveCell: Sendable {
     var observedState: (presence: Presence, revision: Int) { read { ($0.presence, $0.revision) } }
 
     var creation: Written? { read { $0.creation } }
+
+    var lastWrite: Written? { read { $0.lastWrite } }
+
+    /// The cell that shows the record: this one, unless it was redirected. A cell with an id is never redirected, so a cell
+    /// whose edits were collected stays the same during its write.
+    var current: LiveCell { state.withLock { $0.successor } ?? self }
 
     var shown: Record? { read { $0.shown } }
 
@@ -329,6 +337,7 @@ final class LiveCell: Sendable {
         state.withLock { state in
             state.lastRead = max(state.lastRead, reading)
             state.revision += 1
+            state.lastWrite = written
             switch edit {
             case .create(_, let id, let patch):
                 state.creation = written

@@ -6,20 +6,20 @@ import SyncModel
 /// which the source makes durable together.
 extension LiveObjects {
     func create(_ cell: LiveCell) async throws(ModelError) -> Receipt {
-        try await carryOut(.create(cell))
+        try await carryOut(.create(cell.current))
     }
 
     func save(_ cell: LiveCell) async throws(ModelError) -> Receipt {
-        try await carryOut(.write([cell], deleting: []))
+        try await carryOut(.write([cell.current], deleting: []))
     }
 
     func delete(_ cell: LiveCell) async throws(ModelError) -> Receipt {
-        try await carryOut(.write([], deleting: [cell]))
+        try await carryOut(.write([], deleting: [cell.current]))
     }
 
     func write(_ transaction: ModelTransaction) async throws(ModelError) -> Receipt {
         let (written, deleted) = try transaction.steps()
-        return try await carryOut(.write(written, deleting: deleted))
+        return try await carryOut(.write(written.map(\.current), deleting: deleted.map(\.current)))
     }
 
     /// Writes corrected values in place of a journal entry. See `RejectedWrite.edit`.
@@ -39,7 +39,7 @@ extension LiveObjects {
                 try body(edit)
                 edit.finishStaging()
                 let (written, deleted) = try edit.transaction.steps()
-                let prepared = try prepare(written, deleting: deleted)
+                let prepared = try prepare(written.map(\.current), deleting: deleted.map(\.current))
                 let ticket = try await source.write(
                     prepared.edits.map(\.edit), correcting: edit.correction(of: entry), now: runtime.now())
                 return finish(prepared, prepared.edits.isEmpty ? nil : ticket)
@@ -112,7 +112,7 @@ extension LiveObjects {
                 guard let creation = cell.creation else {
                     throw ModelError(.alreadyExists, "\(cell.label) exists already: save() writes its changes")
                 }
-                return PreparedWrite(cells: [ObjectIdentifier(cell)], first: cell, earlier: creation)
+                return PreparedWrite(cells: [ObjectIdentifier(cell)], first: cell, repeated: creation)
             case .awaited, .notHere: throw cell.nothingHere
             }
         }
@@ -124,7 +124,12 @@ extension LiveObjects {
         var prepared = PreparedWrite(cells: removed, first: roots.first ?? deleted.first)
         for cell in drafts(from: roots) where !removed.contains(ObjectIdentifier(cell)) {
             prepared.cells.insert(ObjectIdentifier(cell))
-            if let edit = try cell.edit() { prepared.edits.append((cell, edit)) }
+            if let edit = try cell.edit() {
+                prepared.edits.append((cell, edit))
+            } else if let last = try unconfirmedWrite(of: cell) {
+                // Another save may have written the edits of this caller.
+                prepared.earlier.append(last)
+            }
         }
         for cell in deleted {
             switch cell.presence {
@@ -133,10 +138,16 @@ extension LiveObjects {
                 guard let id = cell.id else { continue }
                 prepared.edits.append((cell, ModelEdit(.delete(cell.collection, id), shown: cell.shown)))
             case .awaited, .notHere: throw cell.nothingHere
-            case .gone: continue
+            case .gone: if let last = try unconfirmedWrite(of: cell) { prepared.earlier.append(last) }
             }
         }
         return prepared
+    }
+
+    /// Returns the last write of an object if the server has not confirmed it.
+    private func unconfirmedWrite(of cell: LiveCell) throws(ModelError) -> Written? {
+        guard let last = cell.lastWrite, let id = cell.id, try source.isPending(cell.collection, id) else { return nil }
+        return last
     }
 
     /// Shows a write that has succeeded.
@@ -147,9 +158,11 @@ extension LiveObjects {
         if let ticket {
             let written = Written(ticket: ticket, edits: prepared.edits.map(\.edit.edit))
             show(prepared.edits, written)
-            receipt = Receipt(objects: self, cell: prepared.edits.first?.cell, written: written)
+            receipt = Receipt(
+                objects: self, cell: prepared.edits.first?.cell, written: written, earlier: prepared.earlier)
         } else {
-            receipt = Receipt(objects: self, cell: prepared.first, written: prepared.earlier)
+            receipt = Receipt(
+                objects: self, cell: prepared.first, written: prepared.repeated, earlier: prepared.earlier)
         }
         // Last, so that a transaction that fails keeps its drafts.
         for cell in prepared.discarded { discard(cell) }

@@ -43,5 +43,7 @@ struct PreparedWrite {
     /// The object of the receipt when there are no edits.
     var first: LiveCell?
     /// The earlier write that has already done what this one was to do.
-    var earlier: Written?
+    var repeated: Written?
+    /// The last writes of objects without edits, if they are not confirmed.
+    var earlier: [Written] = []
 }

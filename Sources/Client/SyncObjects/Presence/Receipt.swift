@@ -7,6 +7,8 @@ public struct Receipt: Sendable {
     /// The cell of the first record that was written; nil if there was none.
     let cell: LiveCell?
     let written: Written?
+    /// The unconfirmed last writes of objects that had nothing to write.
+    let earlier: [Written]
 
     /// The records that were written; empty if there was nothing to write.
     public var records: [RecordID] { written?.records.map(\.id) ?? [] }
@@ -20,11 +22,15 @@ public struct Receipt: Sendable {
     /// Waits until the server has accepted the write and sent it back in a pull, which can take as long as the device
     /// is offline. Without a store, a write is confirmed already.
     ///
+    /// For an object that had nothing to write, it waits for the last write of that object if that is not confirmed:
+    /// another task may have saved the edits of this one.
+    ///
     /// - Returns: The uid of the first record that was written; −1 if it has none.
     /// - Throws: `rejected` with the server's reason, `takenBack`, `noServer` when no server is configured, or
     ///   `interrupted` when the task was cancelled or the outcome is no longer recorded. A cancelled wait does not stop
     ///   the write.
     @discardableResult public func confirmed() async throws(ModelError) -> Int {
+        for written in earlier { try await objects.confirm(written) }
         if let written { try await objects.confirm(written) }
         return Int((cell?.uid ?? .none).rawValue)
     }

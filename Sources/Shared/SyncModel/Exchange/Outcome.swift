@@ -97,4 +97,7 @@ public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let quotaExceeded = RejectionCode(rawValue: "quota_exceeded")
     /// A rejection that the client itself produces: the transaction depends on a rejected one.
     public static let dependsOnRejected = RejectionCode(rawValue: "depends_on_rejected")
+    /// The code under which a client reports a transaction that a restored server, or a damaged database, has lost. No
+    /// server rejects with it.
+    public static let lost = RejectionCode(rawValue: "lost")
 }
