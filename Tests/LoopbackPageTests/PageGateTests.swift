@@ -29,7 +29,7 @@ import Testing
         let head = PageHead(
             method: method, target: target,
             fields: fields.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) } + more)
-        do throws(PageRefusal) {
+        do throws(PageError) {
             _ = try gate.route(of: head)
             return 200
         } catch {
@@ -120,14 +120,14 @@ import Testing
                 "Cross-Origin-Resource-Policy: same-origin",
                 "Connection: close",
             ])
-        var refusal = PageRefusal(405, "no")
+        var refusal = PageError(405, "no")
         refusal.allowedMethod = "GET"
         let refused = PageResponse(refusal)
         #expect(
             refused.fields.dropFirst(2).dropLast().map(\.name) == PageResponse(page).fields.dropFirst(2).map(\.name)
         )
         #expect(refused.fields.last?.name == "Allow" && refused.fields.last?.value == "GET")
-        #expect(PageResponse(PageRefusal(401, "no")).fields.contains { $0.name == "WWW-Authenticate" })
+        #expect(PageResponse(PageError(401, "no")).fields.contains { $0.name == "WWW-Authenticate" })
         #expect(String(decoding: refused.body, as: UTF8.self) == #"{"error":"no","advice":null}"#)
     }
 

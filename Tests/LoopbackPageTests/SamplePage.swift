@@ -22,7 +22,7 @@ struct SamplePage: PageApplication {
 
     func answer(
         _ call: Call, _ arguments: PageArguments, ending: (@escaping @Sendable () -> Void) -> Void
-    ) async throws(PageRefusal) -> JSONLine {
+    ) async throws(PageError) -> JSONLine {
         switch call {
         case .news:
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -31,7 +31,7 @@ struct SamplePage: PageApplication {
             for await _ in stream {}
         case .list: break
         case .change:
-            guard try arguments.requiredText("value") != "refused" else { throw PageRefusal(422, "this is refused") }
+            guard try arguments.requiredText("value") != "refused" else { throw PageError(422, "this is refused") }
             changes.withLock { $0 += 1 }
             waiter.withLock { $0?() }
         }

@@ -232,9 +232,9 @@ import Testing
         #expect(try snapshot(of: world, showing: receipt, by: device.principal) == .mustReset(.epoch))
         let lost = LostHistory(
             epoch: AuthorityWorld.epoch, space: .default, reached: Version(2), head: Version(7),
-            transaction: TransactionNumber(1), witness: .client(device.principal))
+            transaction: TransactionNumber(1), of: device.identity.client, witness: .client(device.principal))
         #expect(world.histories.lost == [lost])
-        #expect(lost.description.contains("does not hold transaction 1 of that device"))
+        #expect(lost.description.contains("does not hold transaction 1 of client \(device.identity.client)"))
     }
 
     @Test func `a push that would leave a gap in a restored ledger proves the loss first`() throws {

@@ -8,7 +8,7 @@ import Testing
     @Test func `a requested pause before the next hint stream is kept`() {
         var harness = SessionHarness.online()
         harness.policy.pollInterval = .seconds(3_600)
-        harness.send(.server(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600))))
+        harness.send(.server(.hintsEnded(harness.hintStreams.first!, retryAfter: .seconds(600))))
         let ended = harness.now
         for _ in 0..<99 where harness.session.hints.state.isWaiting {
             harness.wake()
@@ -21,7 +21,7 @@ import Testing
     /// Ends the newest stream, and waits until the device has asked for another.
     private func reopen(_ harness: inout SessionHarness) {
         let stream = harness.hintStreams.max()!
-        harness.send(.server(.hintsEnded(stream, "cut")))
+        harness.send(.server(.hintsEnded(stream)))
         harness.wake(while: { $0.hintStreams.max() == stream })
     }
 
@@ -36,19 +36,19 @@ import Testing
 
     @Test func `an idle device asks at once if a stream that was open cannot be opened again`() {
         var harness = reopening()
-        harness.send(.server(.hintsEnded(harness.hintStreams.max()!, "connection refused")))
+        harness.send(.server(.hintsEnded(harness.hintStreams.max()!)))
         #expect(harness.pull != nil)
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
         harness.answerStore(SessionHarness.applied(version: .zero))
         // The server is there, and only its hints are not. The polls are enough.
         harness.wake(while: { [before = harness.hintStreams] in $0.hintStreams == before })
-        harness.send(.server(.hintsEnded(harness.hintStreams.max()!, "connection refused")))
+        harness.send(.server(.hintsEnded(harness.hintStreams.max()!)))
         #expect(harness.pull == nil)
     }
 
     @Test func `a server that asks for a pause before the next hint stream gets no other request`() {
         var harness = reopening()
-        harness.send(.server(.hintsEnded(harness.hintStreams.max()!, "busy", retryAfter: .seconds(5))))
+        harness.send(.server(.hintsEnded(harness.hintStreams.max()!, retryAfter: .seconds(5))))
         #expect(harness.pull == nil)
     }
 
@@ -58,7 +58,7 @@ import Testing
         for _ in 0..<5 {
             let stream = harness.hintStreams.first!
             harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
-            harness.send(.server(.hintsEnded(stream, "cut")))
+            harness.send(.server(.hintsEnded(stream)))
             #expect(harness.timers.values.contains(due))
             harness.wake(while: { $0.hintStreams.isEmpty })
         }
@@ -97,7 +97,7 @@ import Testing
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
         harness.answerStore(SessionHarness.applied(version: .zero))
         #expect(Array(harness.timers.values) == [harness.now + harness.policy.pollIntervalWithHints])
-        harness.send(.server(.hintsEnded(stream, "the server closed the stream")))
+        harness.send(.server(.hintsEnded(stream)))
         #expect(harness.timers.values.contains(harness.now + harness.policy.pollInterval))
         #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
     }

@@ -81,7 +81,7 @@ import Testing
         harness.send(.server(.hint(first, Hint(space: .default, head: .zero))))
         #expect(harness.openHello == nil)
         // The server stops, and starts again with other models.
-        harness.send(.server(.hintsEnded(first, "cut")))
+        harness.send(.server(.hintsEnded(first)))
         harness.wake(while: { $0.hintStreams.max() == first })
         let second = harness.hintStreams.max()!
         #expect(harness.openHello == nil)

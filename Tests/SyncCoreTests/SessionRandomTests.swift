@@ -54,7 +54,7 @@ private struct RandomWorld {
                 .server(
                     .hint(harness.hintStreams.first ?? Serial(rawValue: 0), Hint(space: .default, head: Version(head))))
             )
-        case 4: if let stream = harness.hintStreams.first { send(.server(.hintsEnded(stream, "closed"))) }
+        case 4: if let stream = harness.hintStreams.first { send(.server(.hintsEnded(stream))) }
         case 5: if let late = old.randomElement(using: &random) { send(late) }
         case 6, 7: fire()
         default: answerOneRequest()

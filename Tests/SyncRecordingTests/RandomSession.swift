@@ -91,7 +91,7 @@ struct RandomSession {
         case 29..<33:
             return .server(
                 .hint(machine.hints.openStream ?? serial(), Hint(space: space(), head: Version(version + 1))))
-        case 33: return .server(.hintsEnded(machine.hints.openStream ?? serial(), "closed by \(Self.canary)"))
+        case 33: return .server(.hintsEnded(machine.hints.openStream ?? serial()))
         case 34: return .store(.nothingToPush(outbox()))
         case 35: return .store(.failed(.session(.countingOutbox), broken()))
         case 36: return .store(.sessionChanged(stored()))

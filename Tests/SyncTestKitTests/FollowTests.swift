@@ -84,9 +84,12 @@ import TomboloModeling
         let phone = try testbed.device("phone", following: [.default])
         _ = try note(author, "first", in: testbed)
         try testbed.settle()
-        for delay in [0, 1, 2, 5, 20, 200] {
+        // A request is on its way for ten milliseconds.
+        phone.network.faults.delay = .milliseconds(10)...(.milliseconds(10))
+        for delay in [0, 1, 5, 9, 11, 200] {
             try phone.follow("team")
             try testbed.advance(by: .milliseconds(delay))
+            #expect(try texts(phone, in: testbed) == (delay > 10 ? ["first"] : []), "after \(delay) ms")
             try phone.unfollow("team")
             try testbed.advance(by: .milliseconds(delay))
             #expect(try phone.followedSpaces == [.default])

@@ -53,6 +53,8 @@ import Testing
     static let head = #"{"space":"default","mutations":[{"collection":"users","#
     static let identity = #""record":"01935a1b-2c3d-7000-8000-000000000001","time":"1.0","#
 
+    /// Texts that are no transaction, each with a part of the error. Where the text is about a member, that part begins with
+    /// its path.
     static let bad: [(String, String)] = [
         (#"{"mutations":[]}"#, #""space" is missing"#),
         (#"{"space":"default"}"#, #""mutations" is missing"#),
@@ -96,13 +98,17 @@ import Testing
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
-    @Test func `an unknown key is truncated and escaped in an error message`() {
-        let key = String(repeating: "k", count: 100_000) + "\u{1B}[31m"
+    @Test(arguments: [
+        (String(repeating: "k", count: 100_000), "unknown key \"" + String(repeating: "k", count: 64)),
+        (#"\u001B[31m"#, "unknown key \"?[31m\""),
+    ])
+    func `an unknown key is truncated and escaped in an error message`(key: String, words: String) {
         let error = #expect(throws: WireError.self) {
-            try TransactionCodec.decode(Array(#"{"\#(key)":{"x":!"#.utf8))
+            try TransactionCodec.decode(Array(#"{"\#(key)":{"x":1}}"#.utf8))
         }
-        #expect((error?.message.utf8.count ?? .max) < 1_000)
-        #expect(error?.message.contains("\u{1B}") == false)
+        let message = error?.message ?? ""
+        #expect(message.utf8.count < 1_000)
+        #expect(message.contains(words) && !message.contains("\u{1B}"), "\(message)")
     }
 
     @Test func `a transaction with too many mutations is refused during decoding`() {

@@ -19,7 +19,7 @@ package protocol PageApplication: Sendable {
     ///   taken long enough, when the browser has closed the connection, or not at all.
     func answer(
         _ call: Call, _ arguments: PageArguments, ending: (@escaping @Sendable () -> Void) -> Void
-    ) async throws(PageRefusal) -> JSONLine
+    ) async throws(PageError) -> JSONLine
 }
 
 /// A file of a page.

@@ -9,14 +9,14 @@ import Testing
 struct ForgedToken: Sendable, CustomTestStringConvertible {
     let name: String
     /// The expected reason; nil if the text is not even taken for a JSON Web Token.
-    let reason: WebTokenRefusal?
+    let reason: WebTokenError?
     /// Returns the token. `stranger` is an issuer whose keys the server does not have.
     let text: @Sendable (_ issuer: TokenIssuer, _ stranger: TokenIssuer) throws -> String
 
     var testDescription: String { name }
 
     init(
-        _ name: String, _ reason: WebTokenRefusal?,
+        _ name: String, _ reason: WebTokenError?,
         _ text: @escaping @Sendable (_ issuer: TokenIssuer, _ stranger: TokenIssuer) throws -> String
     ) {
         self.name = name
@@ -25,12 +25,12 @@ struct ForgedToken: Sendable, CustomTestStringConvertible {
     }
 
     /// A token that the right key has signed, with this header, as JSON without the braces.
-    private static func header(_ header: String, _ reason: WebTokenRefusal) -> ForgedToken {
+    private static func header(_ header: String, _ reason: WebTokenError) -> ForgedToken {
         ForgedToken("header \(header)", reason) { issuer, _ in try issuer.token(header) }
     }
 
     /// A token that the right key has signed, with these claims.
-    private static func claims(_ name: String, _ claims: String, _ reason: WebTokenRefusal) -> ForgedToken {
+    private static func claims(_ name: String, _ claims: String, _ reason: WebTokenError) -> ForgedToken {
         ForgedToken(name, reason) { issuer, _ in try issuer.token(nil, claims) }
     }
 
@@ -230,13 +230,13 @@ struct ForgedToken: Sendable, CustomTestStringConvertible {
     // MARK: Forms
 
     private static func form(
-        _ name: String, _ reason: WebTokenRefusal? = .form, _ change: @escaping @Sendable (String) -> String
+        _ name: String, _ reason: WebTokenError? = .form, _ change: @escaping @Sendable (String) -> String
     ) -> ForgedToken {
         ForgedToken(name, reason) { issuer, _ in change(try issuer.token()) }
     }
 
     private static func json(
-        _ name: String, _ reason: WebTokenRefusal, header: String? = nil, payload: String? = nil
+        _ name: String, _ reason: WebTokenError, header: String? = nil, payload: String? = nil
     ) -> ForgedToken {
         ForgedToken(name, reason) { issuer, _ in
             try issuer.token(

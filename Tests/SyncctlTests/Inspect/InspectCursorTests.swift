@@ -8,7 +8,7 @@ import Testing
 @testable import syncctl
 
 @Suite(.ring(.unit)) struct InspectCursorTests {
-    private static func arguments(_ json: String) throws(PageRefusal) -> PageArguments {
+    private static func arguments(_ json: String) throws(PageError) -> PageArguments {
         try PageArguments(Array(json.utf8))
     }
 
@@ -23,6 +23,6 @@ import Testing
         for wrong in [
             #""text""#, "[1]", "[[]]", #"[["integer","x"]]"#, #"[["integer"]]"#, #"[["null",1]]"#, #"[["real","nan"]]"#,
             #"[["blob","x"]]"#, "{}",
-        ] { #expect(throws: PageRefusal.self) { try Self.arguments(#"{"after":\#(wrong)}"#).cursor("after") } }
+        ] { #expect(throws: PageError.self) { try Self.arguments(#"{"after":\#(wrong)}"#).cursor("after") } }
     }
 }

@@ -40,8 +40,8 @@ struct InspectTestbed {
     }
 
     /// Returns the reason why a call is refused.
-    func refusal(_ call: InspectCall, _ json: String) async -> PageRefusal? {
-        do throws(PageRefusal) {
+    func refusal(_ call: InspectCall, _ json: String) async -> PageError? {
+        do throws(PageError) {
             _ = try await inspector.answer(call, PageArguments(Array(json.utf8)))
             return nil
         } catch {

@@ -68,7 +68,7 @@ import Testing
         let page = ServerPage(
             inspector: InspectorWorld.inspector(world.authority, runtime), runtime: runtime, command: "syncd inspect")
         return world.simulation.start("news") {
-            do throws(PageRefusal) {
+            do throws(PageError) {
                 let line = try await page.answer(
                     .news, PageArguments(Array(#"{"since":\#(since)}"#.utf8)), ending: ending)
                 result.withLock { $0 = try? JSONValue(line.bytes) }
@@ -115,6 +115,6 @@ import Testing
         world.faults.arm(after: 0)
         for _ in 0..<10 { #expect(try await world.inspector.newsNumber() == 1, "this needs no read") }
         try world.simulation.advance(by: InspectLimits.newsInterval)
-        await #expect(throws: PageRefusal.self) { try await world.inspector.newsNumber() }
+        await #expect(throws: PageError.self) { try await world.inspector.newsNumber() }
     }
 }

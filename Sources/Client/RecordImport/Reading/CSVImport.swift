@@ -2,9 +2,10 @@ public import SyncModel
 
 /// A reader of CSV input whose first row names the columns.
 ///
-/// The column `key` or `id` identifies the record; in a row with both, the `id` counts. The column `space` names the
-/// space of a new record. The columns `uid`, `version`, and `pending`, which an export adds, are ignored. All other
-/// columns are fields. An empty cell leaves its field unchanged.
+/// The column `key` or `id` identifies the record; in a row with both, the `id` takes precedence. The column `space` names
+/// the space of a new record. The columns `uid`, `version`, and `pending` are ignored, so that the output of
+/// `record list --json`, as a table without its column `type`, can be imported. All other columns are fields. An empty
+/// cell leaves its field unchanged.
 public struct CSVImport: Sendable {
     let schema: ModelSchema
     let fallbackKey: FieldName?
@@ -51,12 +52,13 @@ public struct CSVImport: Sendable {
 
     private func columns(of row: CSVTable.Row) throws(ImportError) -> [String] {
         var seen: Set<String> = []
+        var fields = RowBuilder(schema: schema, line: row.line)
         for name in row.cells {
             guard seen.insert(name).inserted else {
                 throw ImportError(line: row.line, "the column '\(name.prefix(64))' occurs twice")
             }
             if RowBuilder.plainNames.contains(name) || RowBuilder.exportedNames.contains(name) { continue }
-            _ = try RowBuilder(schema: schema, line: row.line).field(name)
+            _ = try fields.claim(name)
         }
         return row.cells
     }

@@ -3,7 +3,7 @@ public import SyncModel
 
 /// A reader of JSON Lines, with one object per line.
 ///
-/// `type` names the collection, and `key` or `id` identifies the record; in an object with both, the `id` counts.
+/// `type` names the collection, and `key` or `id` identifies the record; in an object with both, the `id` takes precedence.
 /// `space` names the space of a new record. `uid`, `version`, and `pending` are ignored, so that the output of
 /// `list --json` can be imported. The other members are fields. A field with one of these names is the member
 /// `field.type`, for example.
@@ -101,7 +101,7 @@ public struct JSONLinesImport: Sendable {
         case (RowBuilder.keyName, _), (RowBuilder.idName, _), (RowBuilder.spaceName, _):
             throw ImportError(line: builder.line, "\(member.key) is not text")
         default:
-            let field = try builder.field(member.key)
+            let field = try builder.claim(member.key)
             if case .string(let text) = member.value, field.type == .reference {
                 try builder.setReference(field, to: text)
             } else {

@@ -8,6 +8,7 @@ struct RowBuilder {
     private var space: SpaceID?
     private var patch = Patch()
     private var links: [ImportRow.Link] = []
+    private var claimed: Set<FieldName> = []
 
     init(schema: ModelSchema, line: Int) {
         self.schema = schema
@@ -57,6 +58,18 @@ struct RowBuilder {
             let known = schema.fields.map(\.name.rawValue).joined(separator: ", ")
             throw ImportError(
                 line: line, "\(schema.collection) has no field '\(name.prefix(64))'; expected key, id, space, \(known)")
+        }
+        return field
+    }
+
+    /// Returns the field with a name, as `field(_:)` does, once.
+    ///
+    /// - Throws: An `ImportError`, even when only another name of the same field was claimed before: `field.title` is
+    ///   `title`.
+    mutating func claim(_ name: String) throws(ImportError) -> FieldSchema {
+        let field = try field(name)
+        guard claimed.insert(field.name).inserted else {
+            throw ImportError(line: line, "'\(name.prefix(64))' names the field \(field.name) for a second time")
         }
         return field
     }

@@ -1,4 +1,4 @@
-/// Counts failures, and computes the wait before the next attempt.
+/// A counter of failures that computes the wait before the next attempt.
 ///
 /// The waits are random. Their upper bound grows with each failure and starts over after a success.
 package struct Backoff: Hashable, Sendable {

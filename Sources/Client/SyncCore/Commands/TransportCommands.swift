@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// Provides commands that send their requests over a transport.
+/// A provider of commands that send their requests over a transport.
 public struct TransportCommands: CommandProvider {
     private let transport: any RemoteTransport
 

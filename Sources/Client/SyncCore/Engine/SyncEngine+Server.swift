@@ -1,3 +1,4 @@
+import Logging
 import SyncModel
 
 extension SyncEngine {
@@ -31,16 +32,20 @@ extension SyncEngine {
     private func listen(for spaces: [SpaceID], as serial: Serial) {
         let mailbox = mailbox
         let commands = commands
+        let logger = logger
         tasks[serial] = runtime.spawn {
             let wanted = Set(spaces)
             do {
                 for try await hint in commands.hints(for: spaces) where wanted.contains(hint.space) {
                     mailbox.post(.server(.hint(serial, hint)))
                 }
-                mailbox.post(.server(.hintsEnded(serial, "the server closed the stream")))
+                mailbox.post(.server(.hintsEnded(serial)))
             } catch {
                 let pause = (error as? TransportError)?.retryAfter
-                mailbox.post(.server(.hintsEnded(serial, "\(error)", retryAfter: pause)))
+                if !Task.isCancelled {
+                    logger.debug("The stream of hints has ended.", metadata: ["reason": "\(error)"])
+                }
+                mailbox.post(.server(.hintsEnded(serial, retryAfter: pause)))
             }
         }
     }

@@ -6,37 +6,37 @@ extension SyncEngine {
     func ask(_ action: StoreAction) -> StoreEvent {
         switch action {
         case .countOutbox:
-            response(.session(.countingOutbox)) { .outboxCounted(try store.outboxSummary()) }
+            result(of: .session(.countingOutbox)) { .outboxCounted(try store.outboxSummary()) }
         case .readSpaces:
-            response(.session(.readingSpaces)) { .spacesRead(try store.followedSpaces()) }
+            result(of: .session(.readingSpaces)) { .spacesRead(try store.followedSpaces()) }
         case .takeBatch(let limit):
-            response(.outbox(.takingBatch)) {
+            result(of: .outbox(.takingBatch)) {
                 if let batch = try store.takeBatch(limit, now: runtime.now()) { return .batchTaken(batch) }
                 return .nothingToPush(try store.outboxSummary())
             }
         case .record(let results, let identity, let serverTime):
-            response(.outbox(.recordingResults)) {
+            result(of: .outbox(.recordingResults)) {
                 try store.observe(serverTime, now: runtime.now())
                 return .resultsRecorded(try store.record(results, of: identity, now: runtime.now()))
             }
         case .withdraw(let number, let rejection, let identity):
-            response(.outbox(.withdrawing)) {
+            result(of: .outbox(.withdrawing)) {
                 logger.warning(
                     "The server refuses to take a transaction.",
                     metadata: ["number": "\(number)", "code": "\(rejection.code)", "reason": "\(rejection.message)"])
                 return .transactionWithdrawn(try store.withdraw(number, of: identity, because: rejection))
             }
         case .apply(let page, let cursor, let brake):
-            response(.space(page.space, .applyingPage)) {
+            result(of: .space(page.space, .applyingPage)) {
                 .pageApplied(page.space, try store.apply(page, after: cursor, brake: brake, now: runtime.now()))
             }
         case .resetCursor(let space):
-            response(.space(space, .resettingCursor)) {
+            result(of: .space(space, .resettingCursor)) {
                 try store.resetCursor(of: space)
                 return .cursorReset(space)
             }
         case .vacate(let space, let epoch, let brake):
-            response(.space(space, .vacating)) {
+            result(of: .space(space, .vacating)) {
                 let result = try store.vacate(space, of: epoch, brake: brake, now: runtime.now())
                 if case .vacated(let vacated) = result, vacated.removedRecords > 0 {
                     logger.notice(
@@ -46,11 +46,11 @@ extension SyncEngine {
                 return .spaceVacated(space, result)
             }
         case .adopt(let epoch, let account):
-            response(.session(.adopting)) {
+            result(of: .session(.adopting)) {
                 .sessionChanged(try store.adopt(epoch, as: account))
             }
         case .renewIdentity:
-            response(.outbox(.renewingIdentity)) {
+            result(of: .outbox(.renewingIdentity)) {
                 var random = runtime.generator
                 return .sessionChanged(
                     try store.renewIdentity(as: ClientID.make(at: runtime.now(), random: &random)))
@@ -58,7 +58,7 @@ extension SyncEngine {
         }
     }
 
-    private func response(_ task: StoreTask, _ body: () throws -> StoreEvent) -> StoreEvent {
+    private func result(of task: StoreTask, _ body: () throws -> StoreEvent) -> StoreEvent {
         do throws(StoreError) {
             return try StoreError.typed(body)
         } catch {
@@ -73,13 +73,13 @@ extension SyncEngine {
 
     /// Records a change of the contact in the status and in the store. If the store fails, only this run knows the
     /// change.
-    func note(_ news: ContactChange) {
+    func note(_ change: ContactChange) {
         let now = runtime.now()
-        var news = news
-        if case .paused(let duration, _) = news { news = .paused(duration, by: commands.serverAddress) }
-        guard contact.note(news, now: now) else { return }
+        var change = change
+        if case .paused(let duration, _) = change { change = .paused(duration, by: commands.serverAddress) }
+        guard contact.note(change, now: now) else { return }
         do {
-            try store.note(news, now: now)
+            try store.note(change, now: now)
         } catch {
             logger.debug(
                 "The state of the contact with the server could not be stored.", metadata: ["reason": "\(error)"])

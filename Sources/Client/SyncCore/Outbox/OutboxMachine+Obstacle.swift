@@ -23,7 +23,7 @@ extension OutboxMachine.Obstacle {
         switch self {
         case .transport(let failure): failure.code.rawValue
         case .store(let failure): failure.contactCode
-        case .identity: "identity"
+        case .identity: ServerContact.Failure.identity
         }
     }
 

@@ -1,10 +1,9 @@
 import SyncModel
 
-// Refuses pages that announce more without advancing, and pages that go back, so that a server cannot cause an endless
-// loop or a step backward.
+// The claims of a page that cannot be true. A server that makes one could cause an endless loop or a step backward.
 
 extension PullPage {
-    /// Returns the first claim of the page that cannot be true, or nil.
+    /// Returns why the page cannot be true, as a message; nil if it can.
     ///
     /// - Parameters:
     ///   - stored: The space as the device holds it. The page was requested for this space.

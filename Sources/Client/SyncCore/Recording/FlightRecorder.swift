@@ -3,9 +3,9 @@ package import SyncModel
 /// A recorder of the session's last turns, so that a person can replay them elsewhere.
 ///
 /// The engine owns the recorder as a value and calls it on its actor, in the order of the turns, never concurrently.
-/// Implementations must not throw or block for long: turns that cannot be kept are lost, and the sync goes on.
+/// Implementations must not block for long: turns that cannot be kept are lost, and the sync goes on.
 package protocol FlightRecorder: Sendable {
-    /// Records one turn. Turns may stay in memory until `save`; a recorder that holds too many saves or drops them
+    /// Records one turn. Turns may stay in memory until `save`. A recorder with too many turns in memory saves or drops them
     /// earlier.
     mutating func record(_ turn: SessionTurn)
 

@@ -33,7 +33,7 @@ public struct EngineRuntime: Sendable {
         self.actorExecutor = actorExecutor
     }
 
-    /// Starts an unstructured task. No other code in the package does so, because the simulation must see every task.
+    /// Starts an unstructured task. No other code in `Sources` does so (`SourceRuleTests`), because the simulation must see every task.
     public func spawn(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: taskExecutor, operation: body)
     }

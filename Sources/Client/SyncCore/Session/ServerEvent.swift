@@ -6,7 +6,7 @@ package enum ServerEvent: Hashable, Sendable {
     case pushEnded(Serial, Result<PushResponse, TransportError>)
     case pullEnded(Serial, SpaceID, Result<PullResponse, TransportError>)
     case hint(Serial, Hint)
-    case hintsEnded(Serial, String, retryAfter: Duration? = nil)
+    case hintsEnded(Serial, retryAfter: Duration? = nil)
 
     package enum Name: String, CaseIterable {
         case helloEnded = "hello_ended"
@@ -23,7 +23,7 @@ package enum ServerEvent: Hashable, Sendable {
         case .pullEnded(let serial, let space, let result):
             EventLabel(.pullEnded, " in \(space): \(serial), \(result.facts(\.facts))")
         case .hint(_, let hint): EventLabel(.hint, " in \(hint.space): version \(hint.head)")
-        case .hintsEnded(let serial, _, let pause): EventLabel(.hintsEnded, ": \(serial)\(pause.pauseFact)")
+        case .hintsEnded(let serial, let pause): EventLabel(.hintsEnded, ": \(serial)\(pause.pauseFact)")
         }
     }
 
@@ -31,7 +31,7 @@ package enum ServerEvent: Hashable, Sendable {
     var endedRequest: Serial? {
         switch self {
         case .helloEnded(let serial, _), .pushEnded(let serial, _), .pullEnded(let serial, _, _),
-            .hintsEnded(let serial, _, _):
+            .hintsEnded(let serial, _):
             serial
         case .hint: nil
         }

@@ -111,7 +111,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .pushEnded(let request, let result): pushEnded(request, result, &turn)
         case .pullEnded(let request, let space, let result): pullEnded(request, space, result, &turn)
         case .hint(let stream, let hint): hinted(stream, hint, &turn)
-        case .hintsEnded(let stream, _, let retryAfter): hintsEnded(stream, retryAfter, &turn)
+        case .hintsEnded(let stream, let retryAfter): hintsEnded(stream, retryAfter, &turn)
         }
     }
 

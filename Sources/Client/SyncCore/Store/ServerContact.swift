@@ -45,6 +45,8 @@ public struct ServerContact: Hashable, Sendable {
         public static let contradiction = "contradiction"
         /// The code of a server that is at an earlier version than it has confirmed to this device.
         public static let historyInDoubt = "history_in_doubt"
+        /// The code of a server that refuses each new identity of this device.
+        public static let identity = "identity"
         /// The start of the code of a failure of the local store.
         static let storePrefix = "store."
 

@@ -28,7 +28,7 @@ extension JSONWriter {
             member("serial", serial.rawValue)
             member("space", hint.space.rawValue)
             member("head", hint.head.rawValue)
-        case .hintsEnded(let serial, _, let retryAfter):
+        case .hintsEnded(let serial, let retryAfter):
             member("serial", serial.rawValue)
             if let retryAfter { member("retry_after", retryAfter) }
         }
@@ -84,7 +84,7 @@ extension RecordingNode {
             return .hint(serial, Hint(space: try member("space").space(), head: try member("head").version()))
         case .hintsEnded:
             let pause = try optional("retry_after")?.duration()
-            return .hintsEnded(serial, "", retryAfter: pause)
+            return .hintsEnded(serial, retryAfter: pause)
         }
     }
 
@@ -142,7 +142,7 @@ extension Redaction {
         case .pullEnded(let serial, let name, let result):
             .pullEnded(serial, space(name), result.map(response).mapError(failure))
         case .hint(let serial, let hint): .hint(serial, Hint(space: space(hint.space), head: hint.head))
-        case .hintsEnded(let serial, _, let retryAfter): .hintsEnded(serial, "", retryAfter: retryAfter)
+        case .hintsEnded(let serial, let retryAfter): .hintsEnded(serial, retryAfter: retryAfter)
         }
     }
 }

@@ -54,8 +54,15 @@ extension WriteTransaction {
         try note(conflicts, as: "overwritten", in: space, sequence: nil, payload: payload, now: now)
     }
 
-    /// Notes that the server has removed notices about values of this device before the device fetched them.
+    /// Notes that the server has removed notices about values of this device before the device fetched them. One entry that
+    /// nobody has dismissed says it for all.
     func noteNoticesRemoved(in space: SpaceID, now: WallTime) throws {
+        let known = try connection.statement(
+            """
+            SELECT 1 FROM sync_journal WHERE state = 'active' AND event = 'notices_removed' AND space = ?1 LIMIT 1
+            """)
+        known.bind(1, space.rawValue)
+        guard try known.first({ $0.integer(0) }) == nil else { return }
         try insert(event: "notices_removed", in: space, sequence: nil, payload: nil, rejection: nil, now: now)
     }
 

@@ -26,12 +26,13 @@ struct StartBenchmark {
                 row: .start, name: "open the database with 10,000 outbox entries, and read one user",
                 size: settings.users, units: 1, unit: "starts", measure: .latency,
                 basis: {
-                    try Cost.of {
-                        let raw = try databases.raw("raw-start", isEmpty: true)
+                    var raw: OpaquePointer?
+                    defer { raw_close(raw) }
+                    return try Cost.of {
+                        raw = try databases.raw("raw-start", isEmpty: true)
                         guard raw_point_reads(raw, 1, settings.rows, 1) > 0 else {
                             throw BenchmarkError("nothing was read")
                         }
-                        raw_close(raw)
                     }
                 },
                 ours: {
@@ -54,7 +55,7 @@ struct StartBenchmark {
         let store = try databases.filled("start")
         defer { store.close() }
         for index in 0..<Self.entries {
-            // Other records each time, so that entries do not join.
+            // Other records each time, so that the outbox does not coalesce the entries.
             let id = SimulatedUsers.id(settings.rows + index)
             _ = try store.commit(
                 [.create("user", id, SimulatedUsers.patch(settings.rows + index))], in: .default,

@@ -98,10 +98,9 @@ struct DemoHoldings {
         }
         var unconfirmed = 0
         var journal = 0
-        if !online,
-            let status = try DemoStory.objects(try await world.run(device, ["status", "--local", "--json"])).first
-        {
-            unconfirmed = ["waiting", "sent", "answered"].reduce(0) { $0 + (DemoStory.integer(status[$1]) ?? 0) }
+        if !online {
+            let status = try DemoStory.firstObject(try await world.run(device, ["status", "--local", "--json"]))
+            unconfirmed = try DemoStory.unconfirmed(in: status)
             journal = DemoStory.integer(status["journal"]) ?? 0
         }
         rows.append((name, counts, digests, unconfirmed, journal))

@@ -73,7 +73,7 @@ final class DemoStory {
         var left = 0
         try await step("the server is killed (SIGKILL) while the laptop pushes") {
             let laptop = try world.begin(.laptop, Self.smallPushes + ["--wait", "60s"], online: true)
-            left = try await waitUntilHalfway(laptop, below: total)
+            left = try await waitUntilPartlyConfirmed(laptop, below: total)
             try await world.stopServer(SIGKILL)
             laptop.send(SIGKILL)
             try await laptop.wait(world.runtime, atMost: .seconds(20))
@@ -84,7 +84,7 @@ final class DemoStory {
             try await world.startServer()
             let before = try await unconfirmed()
             let laptop = try world.begin(.laptop, Self.smallPushes, online: true)
-            leftThen = try await waitUntilHalfway(laptop, below: before)
+            leftThen = try await waitUntilPartlyConfirmed(laptop, below: before)
             laptop.send(SIGKILL)
             try await laptop.wait(world.runtime, atMost: .seconds(20))
         }
@@ -101,13 +101,15 @@ final class DemoStory {
     /// Waits until some transactions have been confirmed, but not all, and returns the number of unconfirmed ones.
     ///
     /// - Parameter total: the number of unconfirmed transactions before the push.
-    private func waitUntilHalfway(_ process: DemoProcess, below total: Int) async throws -> Int {
+    private func waitUntilPartlyConfirmed(_ process: DemoProcess, below total: Int) async throws -> Int {
         while process.isRunning {
             let left = try await unconfirmed()
-            if left < total {
-                guard left > 0, process.isRunning else { break }
-                return left
+            if left == 0 {
+                throw CommandError(
+                    .failed, "\(process.name) confirmed everything before it could be killed",
+                    advice: "use a larger --burst")
             }
+            if left < total, process.isRunning { return left }
         }
         throw CommandError(
             .failed, "\(process.name) ended before it could be killed: \(process.errors)",
@@ -117,9 +119,26 @@ final class DemoStory {
     // MARK: Device state
 
     private func unconfirmed() async throws -> Int {
-        let status = try await Self.objects(world.run(.laptop, ["status", "--local", "--json"]))
-        guard let line = status.first else { return 0 }
-        return ["waiting", "sent", "answered"].reduce(0) { $0 + (Self.integer(line[$1]) ?? 0) }
+        try Self.unconfirmed(in: try await status(of: .laptop))
+    }
+
+    /// Returns the line of `status --local --json`.
+    private func status(of device: DemoWorld.Device) async throws -> JSONValue {
+        try Self.firstObject(await world.run(device, ["status", "--local", "--json"]))
+    }
+
+    /// Returns the only line of a command that prints one.
+    static func firstObject(_ text: String) throws -> JSONValue {
+        guard let line = try objects(text).first else { throw CommandError(.failed, "a command printed nothing") }
+        return line
+    }
+
+    /// Returns the number of unconfirmed transactions in the line of `status --local --json`.
+    static func unconfirmed(in status: JSONValue) throws -> Int {
+        try ["waiting", "sent", "answered"].reduce(0) { sum, key in
+            guard let count = integer(status[key]) else { throw CommandError(.failed, "status printed no \(key)") }
+            return sum + count
+        }
     }
 
     private func sync(_ device: DemoWorld.Device) async throws {
@@ -167,7 +186,7 @@ final class DemoStory {
     // MARK: Output
 
     private func step(_ what: String, _ body: () async throws -> Void) async throws {
-        if !terminal.isJSON { terminal.draw(terminal.errorsAreTerminal ? "\r\u{1B}[K… \(what)" : "") }
+        if !terminal.isJSON { terminal.draw("\r\u{1B}[K… \(what)") }
         let start = world.runtime.uptime()
         do {
             try await body()

@@ -2,8 +2,8 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Makes a server's calls, and repeats a call after each pause that the server asks for.
-struct PatientTransport: Sendable {
+/// A transport that waits as long as the server asks, and then repeats the call.
+final class PatientTransport: Sendable {
     private let transport: any RemoteTransport
     private let clock: any Clock<Duration>
     /// The time that is left for pauses. A longer pause is a failure.
@@ -15,12 +15,14 @@ struct PatientTransport: Sendable {
         rest = Guarded(allPauses)
     }
 
-    /// - Throws: `TransportError`; also for a pause that is longer than the time that is left, or whose length is unknown.
+    /// - Throws: `TransportError`, even for a pause of unknown length or longer than the time that is left;
+    ///   `CancellationError` when the task is cancelled during a pause.
     func hello() async throws -> ServerHello {
         try await patiently { try await transport.hello() }
     }
 
-    /// - Throws: `TransportError`; also for a pause that is longer than the time that is left, or whose length is unknown.
+    /// - Throws: `TransportError`, even for a pause of unknown length or longer than the time that is left;
+    ///   `CancellationError` when the task is cancelled during a pause.
     func pull(_ request: PullRequest) async throws -> PullResponse {
         try await patiently { try await transport.pull(request) }
     }
@@ -32,8 +34,9 @@ struct PatientTransport: Sendable {
             } catch let failure as TransportError {
                 guard failure.asksToWait, let pause = failure.retryAfter, pause > .zero else { throw failure }
                 let isLeft = rest.withLock { rest in
+                    guard pause <= rest else { return false }
                     rest -= pause
-                    return rest >= .zero
+                    return true
                 }
                 guard isLeft else { throw failure }
                 try await clock.sleep(for: pause)

@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import SyncProgram
 
-/// Formats a journal entry for output.
+/// The text and the JSON of a journal entry.
 enum JournalShape {
     static func what(_ entry: JournalEntry) -> String {
         switch entry.event {
@@ -32,16 +32,18 @@ enum JournalShape {
             "the server keeps a limited number of notices about values that gave way to others, and has removed some that this device may not have fetched"
         case .cancelled: "cancelled on this device"
         case .lost:
-            "lost by a server that was restored from a backup, or with a damaged database; or the rest of an entry that was restored in part"
+            "the server's history lacks it, because the server was restored or repaired; or an earlier restore brought back only a part"
         }
     }
 
     /// Returns the records that a rejected transaction changes, as the server has them now.
-    static func serverRows(of entry: JournalEntry, in store: any LocalStore) throws(StoreError) -> [RecordID: Record] {
+    static func serverRows(of entry: JournalEntry, in store: any LocalStore) throws(StoreError) -> [RecordAddress:
+        Record]
+    {
         guard case .rejected(let transaction, _) = entry.event else { return [:] }
-        var rows: [RecordID: Record] = [:]
+        var rows: [RecordAddress: Record] = [:]
         for mutation in transaction.mutations where store.catalog[mutation.collection] != nil {
-            rows[mutation.record] = try store.shownRecord(mutation.collection, mutation.record)
+            rows[mutation.address] = try store.shownRecord(mutation.collection, mutation.record)
         }
         return rows
     }
@@ -53,7 +55,7 @@ enum JournalShape {
     ///   - catalog: the schemas of the rows.
     ///   - clients: the client ids of this device, whose values are marked.
     static func lines(
-        _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog, clients: [ClientID]
+        _ entry: JournalEntry, rows: [RecordAddress: Record] = [:], catalog: SchemaCatalog, clients: [ClientID]
     ) -> [String] {
         var lines = [
             "entry    \(entry.number) (\(entry.state.rawValue))", "when     \(TimeText.text(entry.at))",
@@ -61,42 +63,56 @@ enum JournalShape {
         ]
         switch entry.event {
         case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction):
-            for mutation in transaction.mutations {
-                lines.append("")
-                let verb =
-                    switch mutation.intent {
-                    case .create: "create"
-                    case .update: "change"
-                    case .delete: "delete"
-                    }
-                lines.append("\(verb) \(mutation.collection.rawValue) \(mutation.record)")
-                let row = rows[mutation.record]
-                let replaced = values(replacedBy: mutation, of: entry)
-                for (field, value) in mutation.patch {
-                    let slot = catalog[mutation.collection]?.position(of: field)
-                    let server =
-                        if let row, let slot {
-                            "; the server has \(TransactionText.text(row.values[slot]))"
-                        } else if let old = replaced[field] {
-                            "; the server had \(TransactionText.text(old)) instead"
-                        } else {
-                            ""
-                        }
-                    lines.append("  \(field): \(TransactionText.text(value))\(server)")
-                }
-            }
-        case .merged(let conflicts), .overwritten(let conflicts, _):
-            for conflict in conflicts {
-                lines.append("")
-                lines.append(
-                    "\(conflict.collection.rawValue) \(conflict.record), field \(conflict.field), by the rule \(conflict.rule.rawValue)"
-                )
-                lines.append("  kept: \(side(conflict.winner, isDelete: conflict.rule == .deleteWins, clients))")
-                lines.append("  lost: \(side(conflict.loser, isDelete: false, clients))")
-            }
+            lines += self.lines(of: transaction, in: entry, rows, catalog)
+        case .merged(let conflicts): lines += self.lines(of: conflicts, clients)
+        case .overwritten(let conflicts, let deleted):
+            lines += self.lines(of: conflicts, clients)
+            if let deleted { lines += self.lines(of: deleted, in: entry, [:], catalog) }
         case .noticesRemoved: break
         }
         return lines
+    }
+
+    private static func lines(
+        of transaction: Transaction, in entry: JournalEntry, _ rows: [RecordAddress: Record], _ catalog: SchemaCatalog
+    ) -> [String] {
+        var lines: [String] = []
+        for mutation in transaction.mutations {
+            lines.append("")
+            let verb =
+                switch mutation.intent {
+                case .create: "create"
+                case .update: "change"
+                case .delete: "delete"
+                }
+            lines.append("\(verb) \(mutation.collection.rawValue) \(mutation.record)")
+            let row = rows[mutation.address]
+            let replaced = values(replacedBy: mutation, of: entry)
+            for (field, value) in mutation.patch {
+                let slot = catalog[mutation.collection]?.position(of: field)
+                let server =
+                    if let row, let slot {
+                        "; the server has \(TransactionText.text(row.values[slot]))"
+                    } else if let old = replaced[field] {
+                        "; the server had \(TransactionText.text(old)) instead"
+                    } else {
+                        ""
+                    }
+                lines.append("  \(field): \(TransactionText.text(value))\(server)")
+            }
+        }
+        return lines
+    }
+
+    private static func lines(of conflicts: [FieldConflict], _ clients: [ClientID]) -> [String] {
+        conflicts.flatMap { conflict in
+            [
+                "",
+                "\(conflict.collection.rawValue) \(conflict.record), field \(conflict.field), by the rule \(conflict.rule.rawValue)",
+                "  kept: \(side(conflict.winner, isDelete: conflict.rule == .deleteWins, clients))",
+                "  lost: \(side(conflict.loser, isDelete: false, clients))",
+            ]
+        }
     }
 
     /// Returns the values that a restored server had in the fields of a lost update, as far as the update names them: for
@@ -122,7 +138,7 @@ enum JournalShape {
     ///   - catalog: the schemas of the rows.
     ///   - clients: the client ids of this device, whose values are marked.
     static func line(
-        _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog, clients: [ClientID]
+        _ entry: JournalEntry, rows: [RecordAddress: Record] = [:], catalog: SchemaCatalog, clients: [ClientID]
     ) -> JSONLine {
         var line = JSONLine()
         line.set("entry", entry.number)
@@ -160,10 +176,10 @@ enum JournalShape {
     }
 
     private static func serverLines(
-        of transaction: Transaction, _ rows: [RecordID: Record], _ catalog: SchemaCatalog
+        of transaction: Transaction, _ rows: [RecordAddress: Record], _ catalog: SchemaCatalog
     ) -> [JSONLine] {
         transaction.mutations.compactMap { mutation in
-            guard let row = rows[mutation.record], let schema = catalog[mutation.collection] else { return nil }
+            guard let row = rows[mutation.address], let schema = catalog[mutation.collection] else { return nil }
             var values = Patch()
             for (field, _) in mutation.patch {
                 if let slot = schema.position(of: field) { values.set(field, to: row.values[slot]) }

@@ -46,7 +46,7 @@ struct RecordShape {
         case .text(let text), .json(let text): return text
         case .reference(let id):
             guard let target = field.target else { return id.description }
-            guard let record = try store.record(target, .id(id)) else { return "\(id) (gone)" }
+            guard let record = try store.record(target, .id(id)) else { return "\(id) (not on this device)" }
             return Self.name(of: record, target, store.catalog)
         }
     }
@@ -63,7 +63,8 @@ struct RecordShape {
 }
 
 extension FieldName {
-    /// The JSON key of the field. A field with the name of a key that lines about records have gets the prefix `field.`.
+    /// The JSON key of the field. If the field has the name of a key of the line itself, such as `id`, the prefix `field.`
+    /// is added.
     var key: String {
         switch self {
         case "type", "key", "id", "uid", "version", "pending", "space", "result", "intent": "field.\(self)"

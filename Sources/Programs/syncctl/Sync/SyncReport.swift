@@ -40,7 +40,7 @@ struct SyncReport {
         // New entries are found by their numbers, not by a difference of counts: when the account loses access to a
         // space, entries with other users' data are deleted.
         var (newEntries, rejected) = (0, 0)
-        try store.forEachJournalEntry(state: .active) { entry in
+        try store.forEachJournalEntry(state: nil) { entry in
             guard entry.number > start.journal else { return false }
             newEntries += 1
             switch entry.event {
@@ -53,7 +53,9 @@ struct SyncReport {
         confirmed = max(0, before.count - after.count - rejected)
     }
 
-    /// The words for the process that syncs the database; nil for one whose id is not known.
+    /// Returns the words for the process that syncs the database.
+    ///
+    /// - Parameter process: its id; nil if unknown.
     private static func name(of process: Int32?) -> String { process.map { "process \($0)" } ?? "another process" }
 
     /// Prints the report.
@@ -67,10 +69,15 @@ struct SyncReport {
             if let sentence { terminal.say("\(sentence)", after: effect) }
             if newEntries > 0 {
                 terminal.note(
-                    "\(newEntries) new in the journal: changes were rejected, merged, overwritten, or lost (syncctl journal)"
+                    "\(newEntries) new in the journal, with changes that did not take effect as written (syncctl journal)"
                 )
             }
         }
+        try checkOutcome()
+    }
+
+    /// - Throws: `CommandExitStatus` or `CommandError`, unless the exit status is 0.
+    private func checkOutcome() throws {
         switch ending {
         case .inSync, .syncedByOther, .stopped:
             if let failure = missingAccess { throw failure }

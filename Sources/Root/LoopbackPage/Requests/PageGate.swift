@@ -22,37 +22,37 @@ struct PageGate<Application: PageApplication>: Sendable {
     let secret: PageSecret
 
     /// Returns the route of an allowed request.
-    func route(of head: PageHead) throws(PageRefusal) -> PageRoute<Application.Call> {
+    func route(of head: PageHead) throws(PageError) -> PageRoute<Application.Call> {
         let hosts = head.values(of: "host")
         guard hosts == [authority] else {
-            throw PageRefusal(
+            throw PageError(
                 403, "the request does not name this address as its Host; expected \(authority)",
                 advice: "open the address that \(application.command) has printed")
         }
         let origins = head.values(of: "origin")
         guard origins.count <= 1, origins.allSatisfy({ $0 == "http://\(authority)" })
-        else { throw PageRefusal(403, "the request comes from a page of another origin") }
+        else { throw PageError(403, "the request comes from a page of another origin") }
         guard let route = route(to: head.target) else {
-            throw PageRefusal(404, "there is nothing at this path", advice: "the page is at /")
+            throw PageError(404, "there is nothing at this path", advice: "the page is at /")
         }
         guard head.method == route.method else {
-            var refusal = PageRefusal(405, "\(head.target) accepts only \(route.method)")
+            var refusal = PageError(405, "\(head.target) accepts only \(route.method)")
             refusal.allowedMethod = route.method
             throw refusal
         }
         guard case .call = route else { return route }
         // A browser tells who has made a request. Another page of this machine may have the same host on another port.
         guard head.values(of: "sec-fetch-site").allSatisfy({ $0 == "same-origin" }) else {
-            throw PageRefusal(403, "the request comes from a page of another origin")
+            throw PageError(403, "the request comes from a page of another origin")
         }
         let tokens = head.values(of: "authorization")
         guard tokens.count == 1, secret.isPresented(by: tokens[0]) else {
-            throw PageRefusal(
+            throw PageError(
                 401, "the request does not present the secret of this run of \(application.command)",
                 advice: "open the whole address that \(application.command) has printed, with the part after #")
         }
         guard head.values(of: "content-type").map({ $0.lowercased() }) == ["application/json"] else {
-            throw PageRefusal(415, "the request is not of type application/json")
+            throw PageError(415, "the request is not of type application/json")
         }
         for length in head.values(of: "content-length") where (Int(length) ?? .max) > PageLimits.bodyBytes {
             throw .tooLarge
@@ -71,7 +71,7 @@ struct PageGate<Application: PageApplication>: Sendable {
     private var authority: String { "\(PageHost.name):\(port)" }
 }
 
-extension PageRefusal {
-    static let tooLarge = PageRefusal(
+extension PageError {
+    static let tooLarge = PageError(
         413, "the request is longer than \(PageLimits.bodyBytes) bytes", advice: "write fewer or smaller values")
 }

@@ -1,7 +1,7 @@
 import SyncProgram
 
 /// The reason why a request gets no result: an HTTP status, one sentence for the page, and advice.
-package struct PageRefusal: Error, Hashable {
+package struct PageError: Error, Hashable {
     package let status: Int
     package let message: String
     package var advice: String?

@@ -20,7 +20,7 @@ struct PageResponse: Sendable {
         body = line.bytes
     }
 
-    init(_ refusal: PageRefusal) {
+    init(_ refusal: PageError) {
         status = refusal.status
         type = Self.json
         body = refusal.line.bytes

@@ -105,7 +105,7 @@ package struct PageServer<Application: PageApplication>: Sendable {
         arrival.cancel()
         guard let received else { return }
         let response: PageResponse
-        do throws(PageRefusal) {
+        do throws(PageError) {
             let (route, body) = try received.get()
             response = try await respond(to: route, body, channel)
         } catch {
@@ -128,10 +128,10 @@ package struct PageServer<Application: PageApplication>: Sendable {
     /// - Returns: nil if the peer left.
     private func request(
         _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator, _ gate: PageGate<Application>
-    ) async throws -> Result<(PageRoute<Application.Call>, [UInt8]), PageRefusal>? {
+    ) async throws -> Result<(PageRoute<Application.Call>, [UInt8]), PageError>? {
         guard case .head(let head) = try await parts.next(isolation: #isolation) else { return nil }
         let route: PageRoute<Application.Call>
-        do throws(PageRefusal) {
+        do throws(PageError) {
             route = try gate.route(of: PageHead(head))
         } catch {
             return .failure(error)
@@ -153,7 +153,7 @@ package struct PageServer<Application: PageApplication>: Sendable {
 
     private func respond(
         to route: PageRoute<Application.Call>, _ body: [UInt8], _ channel: any Channel
-    ) async throws(PageRefusal) -> PageResponse {
+    ) async throws(PageError) -> PageResponse {
         switch route {
         case .file(let file): return PageResponse(file)
         case .call(let call):

@@ -47,7 +47,7 @@ extension ServerInspector {
                     budget: PageBudget(rows: 1, bytes: InspectLimits.bytes)
                 ).first
             guard let found, found.commit.version == version else {
-                throw PageRefusal(
+                throw PageError(
                     404, "the change feed of \(space) does not have the commit \(version)",
                     advice: "it may have been removed from the feed meanwhile")
             }

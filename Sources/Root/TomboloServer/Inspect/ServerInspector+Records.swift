@@ -15,7 +15,7 @@ extension ServerInspector {
         let space = try arguments.requiredSpace("space")
         let limit = try arguments.limit(upTo: InspectLimits.rows)
         let after = try arguments.value("after") == nil ? nil : arguments.record("after")
-        let search = try arguments.text("search").flatMap { text throws(PageRefusal) in try RecordSearch(text) }
+        let search = RecordSearch(try arguments.search())
         return try read { snapshot in
             let schema = try schema(arguments, in: snapshot)
             let budget = PageBudget(
@@ -48,10 +48,10 @@ extension ServerInspector {
         }
     }
 
-    private func schema(_ arguments: PageArguments, in snapshot: InspectSnapshot) throws(PageRefusal) -> ModelSchema {
+    private func schema(_ arguments: PageArguments, in snapshot: InspectSnapshot) throws(PageError) -> ModelSchema {
         let name = try arguments.requiredText("collection")
         guard let schema = CollectionName(rawValue: name).flatMap({ snapshot.catalog[$0] }) else {
-            throw PageRefusal(
+            throw PageError(
                 400, "there is no collection '\(name.prefix(64))' in this database",
                 advice: "it has \(snapshot.catalog.models.map(\.collection.rawValue).joined(separator: ", "))")
         }
@@ -87,7 +87,7 @@ extension ServerInspector {
         return try read { snapshot in
             let schema = try schema(arguments, in: snapshot)
             guard let record = try snapshot.view.record(RecordAddress(schema.collection, id)) else {
-                throw PageRefusal(404, "there is no record of \(schema.collection) with id \(id) on this server")
+                throw PageError(404, "there is no record of \(schema.collection) with id \(id) on this server")
             }
             var line = JSONLine()
             line.set("id", id.description)
@@ -160,6 +160,17 @@ extension SchemaCatalog {
     }
 }
 
+extension PageArguments {
+    /// Returns the text to search for; empty if there is none.
+    func search() throws(PageError) -> String {
+        let text = try text("search") ?? ""
+        guard text.utf8.count <= InspectLimits.searchBytes else {
+            throw PageError(400, "the search text is longer than \(InspectLimits.searchBytes) bytes")
+        }
+        return text
+    }
+}
+
 /// A search for records: a text that a value contains, in this or another case, or the id or the uid of a record.
 struct RecordSearch {
     private let lowercased: [UInt8]
@@ -167,11 +178,8 @@ struct RecordSearch {
     private let number: Int64?
 
     /// Returns nil for an empty text.
-    init?(_ text: String) throws(PageRefusal) {
+    init?(_ text: String) {
         guard !text.isEmpty else { return nil }
-        guard text.utf8.count <= InspectLimits.searchBytes else {
-            throw PageRefusal(400, "the search text is longer than \(InspectLimits.searchBytes) bytes")
-        }
         lowercased = Array(text.lowercased().utf8)
         id = RecordID(text)
         number = Int64(text)

@@ -11,7 +11,7 @@ extension ServerInspector {
         try arguments.require(only: "after", "search", "limit")
         let limit = try arguments.limit(upTo: InspectLimits.rows)
         let after = try arguments.space("after")
-        let search = try arguments.text("search") ?? ""
+        let search = try arguments.search()
         return try read { snapshot in
             let extents = try snapshot.view.extents()
             let members = try membersBySpace(in: snapshot)
@@ -30,7 +30,9 @@ extension ServerInspector {
         }
     }
 
-    /// - Parameter isCounted: whether the line has the numbers of records, which are counted one by one.
+    /// Returns one space as JSON.
+    ///
+    /// - Parameter isCounted: whether to add the number of records of each collection, which costs an index scan.
     func spaceLine(
         _ space: SpaceID, _ extent: SpaceExtent, _ members: [SpaceMember], isCounted: Bool = true,
         in snapshot: InspectSnapshot
@@ -115,19 +117,19 @@ extension ServerInspector {
 
 extension PageArguments {
     /// Returns the name of a space; nil if it is missing.
-    func space(_ name: String) throws(PageRefusal) -> SpaceID? {
+    func space(_ name: String) throws(PageError) -> SpaceID? {
         guard let text = try text(name) else { return nil }
         guard let space = SpaceID(rawValue: text) else { throw Self.wrong(name, "the name of a space") }
         return space
     }
 
-    func requiredSpace(_ name: String) throws(PageRefusal) -> SpaceID {
+    func requiredSpace(_ name: String) throws(PageError) -> SpaceID {
         guard let space = try space(name) else { throw Self.wrong(name, "the name of a space") }
         return space
     }
 
     /// Returns the id of a client; nil if it is missing.
-    func client(_ name: String) throws(PageRefusal) -> ClientID? {
+    func client(_ name: String) throws(PageError) -> ClientID? {
         guard let text = try text(name) else { return nil }
         guard let client = ClientID(text) else { throw Self.wrong(name, "the id of a client") }
         return client

@@ -48,7 +48,7 @@ actor ServerInspector {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.unownedExecutor }
 
     /// Returns the result of a call. A call for news returns at once.
-    func answer(_ call: ServerPageCall, _ arguments: PageArguments) throws(PageRefusal) -> JSONLine {
+    func answer(_ call: ServerPageCall, _ arguments: PageArguments) throws(PageError) -> JSONLine {
         do {
             switch call {
             case .summary: return try summary(arguments)
@@ -63,7 +63,7 @@ actor ServerInspector {
             case .clients: return try clients(arguments)
             }
         } catch {
-            throw PageRefusal(wrapping: error, command: command, isPostgres: isPostgres)
+            throw PageError(wrapping: error, command: command, isPostgres: isPostgres)
         }
     }
 
@@ -72,12 +72,12 @@ actor ServerInspector {
     /// Calls `body` with one snapshot of the database.
     func read<Result>(_ body: (InspectSnapshot) throws -> Result) throws -> Result {
         // A store converts the errors of a read to its own, so a refusal leaves the read as a value.
-        let result = try store.read { view -> Swift.Result<Result, PageRefusal> in
+        let result = try store.read { view -> Swift.Result<Result, PageError> in
             let state = try view.state()
             do {
                 let snapshot = InspectSnapshot(view: view, state: state, catalog: try catalog(at: state, in: view))
                 return .success(try body(snapshot))
-            } catch let refusal as PageRefusal {
+            } catch let refusal as PageError {
                 return .failure(refusal)
             }
         }
@@ -117,13 +117,13 @@ actor ServerInspector {
     // MARK: News
 
     /// Returns the number of the latest change. Within the interval, the last look counts, however many pages wait.
-    func newsNumber() throws(PageRefusal) -> Int64 {
+    func newsNumber() throws(PageError) -> Int64 {
         let now = runtime.uptime()
         if let lastLook, now - lastLook < InspectLimits.newsInterval { return news.latest }
         do {
             try read { try note($0) }
         } catch {
-            throw PageRefusal(wrapping: error, command: command, isPostgres: isPostgres)
+            throw PageError(wrapping: error, command: command, isPostgres: isPostgres)
         }
         lastLook = now
         return news.latest
@@ -215,13 +215,13 @@ struct SpaceCounts: Sendable {
     fileprivate let validUntil: Duration
 }
 
-extension PageRefusal {
+extension PageError {
     /// Creates the refusal for any error of a call.
     ///
     /// - Parameter command: the command that serves the page.
     fileprivate init(wrapping error: any Error, command: String, isPostgres: Bool) {
         switch error {
-        case let refusal as PageRefusal: self = refusal
+        case let refusal as PageError: self = refusal
         case let failure as AuthorityStoreError where failure.code == .missingFile:
             self.init(
                 500, "the database was moved, deleted, or replaced while it was open",

@@ -22,7 +22,7 @@ struct ServerPage: PageApplication {
 
     func answer(
         _ call: ServerPageCall, _ arguments: PageArguments, ending: (@escaping @Sendable () -> Void) -> Void
-    ) async throws(PageRefusal) -> JSONLine {
+    ) async throws(PageError) -> JSONLine {
         if call == .news { try await waitForNews(since: try arguments.requiredNumber("since"), ending: ending) }
         return try await inspector.answer(call, arguments)
     }
@@ -32,14 +32,14 @@ struct ServerPage: PageApplication {
     /// Nothing tells this process about the commits of others, so it looks for them, as long as a page waits.
     private func waitForNews(
         since number: Int64, ending: (@escaping @Sendable () -> Void) -> Void
-    ) async throws(PageRefusal) {
+    ) async throws(PageError) {
         let isOver = Guarded(false)
         ending { isOver.withLock { $0 = true } }
         while try await inspector.newsNumber() == number, !isOver.withLock({ $0 }) {
             do {
                 try await runtime.clock.sleep(for: InspectLimits.newsInterval)
             } catch {
-                throw PageRefusal(503, "\(command) has ended")
+                throw PageError(503, "\(command) has ended")
             }
         }
     }

@@ -12,7 +12,7 @@ extension CommitPlan {
     package func carryOut(
         in transaction: some AuthorityTransaction, by author: CommitAuthor, catalog: SchemaCatalog
     ) throws(AuthorityStoreError) -> Effect {
-        let newVersion = changesSomething ? try transaction.takeVersion(in: space) : nil
+        let newVersion = isVisible ? try transaction.takeVersion(in: space) : nil
         let version: Version
         if let newVersion { version = newVersion } else { version = try transaction.extent(of: space).head }
 

@@ -26,7 +26,7 @@ package struct CommitPlan: Hashable, Sendable {
     }
 
     /// Whether clients will see a difference. If not, there is no commit, and the version does not change.
-    package var changesSomething: Bool { records.contains(where: \.isVisible) }
+    package var isVisible: Bool { records.contains(where: \.isVisible) }
 }
 
 /// The decision about one record.
@@ -50,12 +50,15 @@ package struct PlannedRecord: Hashable, Sendable {
     }
 }
 
+/// The creation of a record.
 package struct PlannedCreation: Hashable, Sendable {
     /// The stamp, with the time that the server assigned.
     package let stamp: Stamp
+    /// The time as the client claimed it, by which a repeated create is recognized.
     package let claimedTime: HybridTime
 }
 
+/// A new value of one field.
 package struct PlannedWrite: Hashable, Sendable {
     package let field: FieldName
     package let value: FieldValue
@@ -65,6 +68,7 @@ package struct PlannedWrite: Hashable, Sendable {
     package let mutation: Int
 }
 
+/// An edit that sets the value that the field already has.
 package struct PlannedEqualEdit: Hashable, Sendable {
     package let field: FieldName
     package let stamp: Stamp

@@ -36,7 +36,7 @@ struct HistoryCheck {
             return .lost(
                 LostHistory(
                     epoch: history.epoch, space: cursor.space, reached: version, head: extent.head,
-                    transaction: number, witness: witness))
+                    transaction: number, of: client.client, witness: witness))
         }
         if version < extent.horizon { return .trimmed }
         if version <= extent.head {
@@ -55,7 +55,8 @@ struct HistoryCheck {
     /// Returns whether the ledger holds a transaction that an authentic receipt names.
     ///
     /// Ledgers are never trimmed, so they prove a loss even if the change feed no longer has the version of the
-    /// receipt, or never had a commit of the transaction. The ledger is that of the client's owner, because anybody may show the receipt.
+    /// receipt, or never had a commit of the transaction. The ledger is that of the client's owner, because anybody may
+    /// show the receipt.
     private func holds(
         _ number: TransactionNumber, of client: ClientIdentity, at version: Version, in view: some AuthorityView
     ) throws(AuthorityStoreError) -> Bool {

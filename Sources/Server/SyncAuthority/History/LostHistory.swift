@@ -13,27 +13,30 @@ public struct LostHistory: Hashable, Sendable {
     public let head: Version
     /// The transaction that the database lacks, if a receipt for it is the proof; nil if a commit is.
     public let transaction: TransactionNumber?
+    /// The client that has pushed this transaction. Another device may have shown the receipt.
+    public let client: ClientID?
     /// The source from which the server learned of the loss.
     public let witness: Witness
 
-    /// The sources of cursors that this server had issued.
+    /// The origins of the proof.
     public enum Witness: Hashable, Sendable {
-        /// A client of this principal sent a cursor that this server had issued.
+        /// A cursor or a receipt of this server, sent by a client of this principal.
         case client(Principal)
-        /// The mark beside the database contains a version that this server had reached.
+        /// The mark beside the database.
         case mark
     }
 
     /// Creates the proof that commits up to `reached` were lost.
     public init(
         epoch: Epoch, space: SpaceID, reached: Version, head: Version, transaction: TransactionNumber? = nil,
-        witness: Witness
+        of client: ClientID? = nil, witness: Witness
     ) {
         self.epoch = epoch
         self.space = space
         self.reached = reached
         self.head = head
         self.transaction = transaction
+        self.client = client
         self.witness = witness
     }
 }
@@ -42,8 +45,8 @@ extension LostHistory: CustomStringConvertible {
     /// The evidence, as one sentence for an operator.
     public var description: String {
         let found =
-            if let transaction {
-                "the database does not hold transaction \(transaction) of that device, which it had confirmed"
+            if let transaction, let client {
+                "the database does not hold transaction \(transaction) of client \(client), which this server had confirmed"
             } else if reached > head {
                 "the database ends at version \(head)"
             } else {

@@ -39,7 +39,9 @@ final class StoredModels: Sendable {
         let all: SchemaCatalog
         do { all = try stored.adding(served) } catch {
             throw AuthorityStoreError(
-                .otherSchema, "the database has other models than this server: \(error.name) differs")
+                .otherSchema,
+                "the database has other models than this server: \(error.name) differs; start a server with the models of this database, or give that collection or field another name"
+            )
         }
         if all != stored {
             try transaction.set(all)

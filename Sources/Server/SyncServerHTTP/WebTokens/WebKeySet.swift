@@ -45,7 +45,7 @@ package struct WebKeySet: Sendable {
     }
 
     /// Returns the key of a token. `kid` is only compared with those of the set.
-    func key(of token: WebToken) throws(WebTokenRefusal) -> WebKey {
+    func key(of token: WebToken) throws(WebTokenError) -> WebKey {
         guard let id = token.keyID else {
             let keys = byAlgorithm[token.algorithm] ?? []
             guard keys.count <= 1 else { throw .noKeyID }

@@ -16,7 +16,7 @@ package struct WebToken: Hashable, Sendable {
     /// Whether a text has the form of a token. Other tokens, such as those that the server makes, have no dots.
     static func isOne(_ text: String) -> Bool { text.utf8.count { $0 == UInt8(ascii: ".") } == 2 }
 
-    package init(_ text: String) throws(WebTokenRefusal) {
+    package init(_ text: String) throws(WebTokenError) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }), let header = Base64URL.bytes(parts[0]),
             let payload = Base64URL.bytes(parts[1]), let signature = Base64URL.bytes(parts[2])

@@ -22,13 +22,13 @@ public struct WebTokenRules: Hashable, Sendable {
 /// The claims of a JSON Web Token that names an account, and the time in which it is valid.
 package struct WebTokenClaims: Hashable, Sendable {
     package let principal: Principal
-    /// The first time at which the token is valid.
+    /// The first time at which this server accepts the token: the later of `nbf` and `iat`, less the permitted skew.
     package let beginning: WallTime
     /// The first time at which the token is no longer valid.
     package let end: WallTime
 
     /// Reads the claims, and checks all of them except against the clock.
-    package init(_ payload: [UInt8], _ rules: WebTokenRules) throws(WebTokenRefusal) {
+    package init(_ payload: [UInt8], _ rules: WebTokenRules) throws(WebTokenError) {
         guard let claims = try? JSONValue(payload), case .object = claims else { throw .payload }
         guard case .string(let issuer) = claims["iss"], issuer.utf8.elementsEqual(rules.issuer.utf8) else {
             throw .issuer
@@ -46,7 +46,7 @@ package struct WebTokenClaims: Hashable, Sendable {
     }
 
     /// Checks the claims against the clock.
-    func check(at now: WallTime) throws(WebTokenRefusal) {
+    func check(at now: WallTime) throws(WebTokenError) {
         guard now < end else { throw .expired }
         guard now >= beginning else { throw .notYetValid }
     }
@@ -63,7 +63,7 @@ package struct WebTokenClaims: Hashable, Sendable {
     }
 
     /// Returns the time of a claim; nil when there is none.
-    private static func seconds(_ value: JSONValue?) throws(WebTokenRefusal) -> Int64? {
+    private static func seconds(_ value: JSONValue?) throws(WebTokenError) -> Int64? {
         switch value {
         case nil: return nil
         case .integer(let seconds) where (0...SyncServerLimits.latestTime).contains(seconds): return seconds

@@ -1,5 +1,5 @@
 /// The reason why a JSON Web Token is refused. It is for the log: a response never contains it.
-package enum WebTokenRefusal: String, Error, Hashable, Sendable {
+package enum WebTokenError: String, Error, Hashable, Sendable {
     // MARK: The form
 
     case form = "it is not three parts of base64url"

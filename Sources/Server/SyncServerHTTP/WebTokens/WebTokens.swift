@@ -88,7 +88,7 @@ public final class WebTokens: Authenticator {
             }
             return state.version == version ? state.verified[digest] : nil
         }
-        do throws(WebTokenRefusal) {
+        do throws(WebTokenError) {
             let now = now()
             if let known {
                 try known.check(at: now)
@@ -108,14 +108,14 @@ public final class WebTokens: Authenticator {
     }
 
     /// Verifies the signature, and then reads the claims.
-    private func verifiedClaims(of text: String, _ keys: WebKeySet) throws(WebTokenRefusal) -> WebTokenClaims {
+    private func verifiedClaims(of text: String, _ keys: WebKeySet) throws(WebTokenError) -> WebTokenClaims {
         let token = try WebToken(text)
         let key = try keys.key(of: token)
         guard key.verifier.isValid(token.signature, of: token.message) else { throw .signature }
         return try WebTokenClaims(token.payload, rules)
     }
 
-    private func refuse(_ reason: WebTokenRefusal) {
+    private func refuse(_ reason: WebTokenError) {
         state.withLock { $0.refused += 1 }
         // Anyone can send such a token, so the message contains nothing of it, and its level is low.
         logger.info("a JSON Web Token was refused", metadata: ["reason": "\(reason.rawValue)"])

@@ -77,7 +77,7 @@ public struct FieldSchema: Hashable, Sendable {
             maximumBytes: bytes.upperBound, mergeRule: merge, target: nil, rule: rule)
     }
 
-    /// Returns a field for a reference to a record of `target`.
+    /// Returns a field for a reference to a record of `target` in the same space.
     ///
     /// The server rejects the delete of a record to which a *required* reference points. An optional reference to a
     /// deleted record keeps its value and resolves to no record.

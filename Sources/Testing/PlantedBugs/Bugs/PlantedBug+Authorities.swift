@@ -67,10 +67,8 @@ extension PlantedBug {
             }),
         authority("outcomes in another order", breaks: [.I3], "the first two outcomes of a push are swapped") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
-                guard
-                    case .answered(var results, let epoch, let time) = try base.push(
-                        request, by: principal, now: now)
-                else { return try base.push(request, by: principal, now: now) }
+                let response = try base.push(request, by: principal, now: now)
+                guard case .answered(var results, let epoch, let time) = response else { return response }
                 if results.count > 1 { results.swapAt(0, 1) }
                 return .answered(results, epoch: epoch, serverTime: time)
             }
@@ -139,17 +137,21 @@ extension PlantedBug {
                 return .page(page.with(head: page.head.next))
             }
         },
-        authority(
+        PlantedBug(
             "restored without a new epoch", breaks: [.I15, .I18, .I9, .I5],
-            "the hello still names the epoch of the first history", shape: { $0.rates.restoreServer = 0.03 },
-            plant: {
-                $0.onHello = { hello in
-                    ServerHello(
-                        protocolVersions: hello.protocolVersions, epoch: Epoch(rawValue: "first"),
-                        account: hello.account, serverTime: hello.serverTime, limits: hello.limits, models: hello.models
-                    )
+            "the hello still names the epoch of the first history",
+            parts: {
+                let first = Guarded<Epoch?>(nil)
+                return .wrappingAuthority {
+                    $0.onHello = { hello in
+                        let epoch = first.withLock { first in
+                            if first == nil { first = hello.epoch }
+                            return first ?? hello.epoch
+                        }
+                        return hello.with(epoch: epoch)
+                    }
                 }
-            }),
+            }, shape: { $0.rates.restoreServer = 0.03 }),
         authority(
             "stamps from the future", breaks: [.I22], "a stamp may be 11 days in the future",
             settings: {
@@ -166,7 +168,7 @@ extension PlantedBug {
             },
             plant: { _ in }),
         authority(
-            "small pushes refused forever", breaks: [.I17, .I18],
+            "transactions with several mutations refused", breaks: [.I17, .I18],
             "a push of one transaction with several mutations is refused as too large",
             settings: SQLiteParts()
         ) {

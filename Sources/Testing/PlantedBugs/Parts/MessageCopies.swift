@@ -18,6 +18,15 @@ extension PullPage {
     }
 }
 
+extension ServerHello {
+    /// Returns a copy of this response with another epoch.
+    func with(epoch: Epoch) -> ServerHello {
+        ServerHello(
+            protocolVersions: protocolVersions, epoch: epoch, account: account, serverTime: serverTime, clock: clock,
+            limits: limits, models: models)
+    }
+}
+
 extension PullRequest {
     /// Returns a copy of this request with the given parts replaced. `.some(nil)` removes an optional part.
     func with(

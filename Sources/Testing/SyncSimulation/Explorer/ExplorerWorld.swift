@@ -151,7 +151,7 @@ struct ExplorerWorld: Hashable, Sendable {
         case .push(let push): .pushEnded(serial, .success(server.push(push)))
         case .pull(let pull):
             .pullEnded(serial, .default, .success(server.pull(pull, by: devices[index].store.client)))
-        case .hints: .hintsEnded(serial, "the model server sends no hints")
+        case .hints: .hintsEnded(serial)
         }
     }
 }

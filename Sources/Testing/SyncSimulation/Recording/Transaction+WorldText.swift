@@ -25,12 +25,13 @@ extension Patch {
 }
 
 extension PushResponse {
-    /// Returns the kind of event for the response to a push: a note when all its outcomes have been returned before.
-    func kind(to request: PushRequest, _ recording: WorldRecording) -> EventKind {
+    /// Marks the outcomes as returned, and returns the kind of event for the response to a push: a note when all its
+    /// outcomes have been returned before.
+    func recordOutcomes(of request: PushRequest, in recording: WorldRecording) -> EventKind {
         guard case .answered(let results, let epoch, _) = self else { return .rejection }
         var kind = EventKind.note
         for result in results {
-            guard recording.isNew("\(epoch) \(request.identity) \(result.number)") else { continue }
+            guard recording.markReturned("\(epoch) \(request.identity) \(result.number)") else { continue }
             switch result.outcome {
             case .rejected: kind = .rejection
             case .applied(_, _, let conflicts):

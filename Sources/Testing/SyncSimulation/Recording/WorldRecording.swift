@@ -123,8 +123,8 @@ public final class WorldRecording: Sendable {
         }
     }
 
-    /// Returns whether this outcome is new, and remembers it.
-    func isNew(_ outcome: String) -> Bool {
+    /// Remembers an outcome as returned. Returns whether it is new.
+    func markReturned(_ outcome: String) -> Bool {
         state.withLock { $0.outcomes.insert(outcome).inserted }
     }
 

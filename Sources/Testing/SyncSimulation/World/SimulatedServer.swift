@@ -242,7 +242,8 @@ public final class SimulatedServer: Sendable {
             if case .answered = response { observer.served(caller, on: device) }
             simulation.note(
                 "answers \(device): \(response.word)", by: "server",
-                as: simulation.recording.map { response.kind(to: push, $0) } ?? .note, detail: response.detail)
+                as: simulation.recording.map { response.recordOutcomes(of: push, in: $0) } ?? .note,
+                detail: response.detail)
         case (.pull(let response), .pull(let pull)):
             observer.pullAnswered(pull, response, to: device, as: caller.bearer)
             if case .page = response { observer.served(caller, on: device) }

@@ -17,7 +17,7 @@ extension AuthorityStoreConformance {
                 try fixture.expect(ledger, .empty, "a ledger")
                 try fixture.expect(try contents(of: fixture), nothing, "what is there")
             },
-            Check("the state of the server is kept, also at the end of time") { fixture in
+            Check("the state of the server is stored, even with the greatest clock value") { fixture in
                 let state = AuthorityState(
                     history: HistoryIdentity(
                         epoch: Epoch(rawValue: "other"), key: HistoryKey(words: (.max, 0, 1, .max))),
@@ -112,7 +112,7 @@ extension AuthorityStoreConformance {
                         try writeEverything(in: transaction)
                         throw thrown
                     }
-                    throw Violation(rule: fixture.rule, detail: "the failure of the body did not come out")
+                    throw Violation(rule: fixture.rule, detail: "`write` did not rethrow the error of its body")
                 } catch let failure as AuthorityStoreError {
                     try fixture.expect(failure, thrown, "the failure")
                 }
@@ -121,6 +121,8 @@ extension AuthorityStoreConformance {
                     try transaction.takeVersion(in: .default)
                 }
                 try fixture.expect(version, Version(1), "the version taken after the failure")
+                let uid = try fixture.write { transaction in try transaction.takeUIDs(1, in: "user") }
+                try fixture.expect(uid, UID(0), "the uid taken after the failure")
             },
             Check("everything that a write wrote is there afterwards") { fixture in
                 try fixture.write { transaction in

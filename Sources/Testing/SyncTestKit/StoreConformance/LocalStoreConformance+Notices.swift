@@ -84,7 +84,7 @@ extension LocalStoreConformance {
                     try fixture.store.journal(state: nil, limit: 9).count, is: 2, "the entries after a late page")
                 try fixture.pull(fixture.feed([], to: 1, noticesRemovedUpTo: 12))
                 try fixture.expect(
-                    try fixture.store.journal(state: nil, limit: 9).count, is: 3, "the entries after more were removed")
+                    try fixture.store.journal(state: nil, limit: 9).count, is: 2, "the entries after more were removed")
                 try fixture.expect(try fixture.stored()?.notices?.after, is: 12, "the notice that is asked after then")
 
                 let told = entries[1].number
@@ -93,7 +93,11 @@ extension LocalStoreConformance {
                 }
                 try fixture.store.dismiss(journal: told)
                 try fixture.expect(
-                    try fixture.store.outboxSummary().activeJournalEntries, is: 2, "the unhandled entries at last")
+                    try fixture.store.outboxSummary().activeJournalEntries, is: 1, "the unhandled entries")
+                try fixture.pull(fixture.feed([], to: 1, noticesRemovedUpTo: 14))
+                try fixture.expect(
+                    try fixture.store.journal(state: .active, limit: 9).first?.event, is: .noticesRemoved,
+                    "the newest entry after the first one was dismissed, and more were removed")
             },
             Check("notices come again after the account has lost access and got it back") { fixture in
                 let id = try fixture.syncedUser("mine")

@@ -4,7 +4,7 @@ import SyncModel
 
 extension PageArguments {
     /// Returns a position in a list, as `InspectCursor` writes it; nil if it is missing.
-    func cursor(_ name: String) throws(PageRefusal) -> RecordCursor? {
+    func cursor(_ name: String) throws(PageError) -> RecordCursor? {
         guard let value = value(name) else { return nil }
         guard case .array(let parts) = value, let cursor = InspectCursor.cursor(parts) else {
             throw Self.wrong(name, "the position that a list returned")

@@ -45,7 +45,7 @@ extension Inspector {
     private func search(_ arguments: PageArguments, _ schema: ModelSchema) throws -> [RecordFilter] {
         guard let text = try arguments.text("search"), !text.isEmpty else { return [] }
         guard text.utf8.count <= InspectLimits.searchBytes else {
-            throw PageRefusal(400, "the search text is longer than \(InspectLimits.searchBytes) bytes")
+            throw PageError(400, "the search text is longer than \(InspectLimits.searchBytes) bytes")
         }
         // Stores compare bytes, so each spelling is a condition of its own.
         var spellings: [String] = []
@@ -115,7 +115,7 @@ extension Inspector {
         let schema = try store.catalog.schema(named: arguments.requiredText("collection"))
         let id = try arguments.record("id")
         guard let record = try store.record(schema.collection, .id(id)) else {
-            throw PageRefusal(
+            throw PageError(
                 404, "there is no record of \(schema.collection) with id \(id) on this device",
                 advice: "it may have been deleted meanwhile")
         }

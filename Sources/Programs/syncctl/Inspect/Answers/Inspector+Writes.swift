@@ -45,7 +45,7 @@ extension Inspector {
         advice: String
     ) throws {
         guard let record = try store.record(schema.collection, .id(id)) else { return }
-        let changed = try shown.compactMap { name, text -> PageRefusal.FieldProblem? in
+        let changed = try shown.compactMap { name, text -> PageError.FieldProblem? in
             let field = try FieldArguments.field(name, schema)
             guard let position = schema.position(of: field.name) else { return nil }
             let now = try input(record.values[position], of: field)
@@ -54,7 +54,7 @@ extension Inspector {
             return .init(field: field.name.rawValue, message: "has changed since it was shown here; \(value)")
         }
         guard !changed.isEmpty else { return }
-        var refusal = PageRefusal(
+        var refusal = PageError(
             409,
             "\(changed.count == 1 ? "a field has" : "\(changed.count) fields have") changed since \(moment)",
             advice: advice)
@@ -97,7 +97,7 @@ extension Inspector {
         }
         let ordered = schema.fields.compactMap { field in problems[field.name].map { (field.name.rawValue, $0) } }
         guard let first = ordered.first?.1 else { return patch }
-        var refusal = PageRefusal(
+        var refusal = PageError(
             422, ordered.count == 1 ? first.message : "\(ordered.count) fields have values that cannot be saved",
             advice: ordered.count == 1 ? first.advice : nil)
         refusal.fields = ordered.map { .init(field: $0.0, message: $0.1.message) }

@@ -40,9 +40,9 @@ actor Inspector {
     /// Returns the result of a call.
     ///
     /// A call for news returns at once; `StoreNewsFeed.wait` waits for them.
-    func answer(_ call: InspectCall, _ arguments: PageArguments) throws(PageRefusal) -> JSONLine {
+    func answer(_ call: InspectCall, _ arguments: PageArguments) throws(PageError) -> JSONLine {
         guard FileIdentity(path: settings.store.file) == file else {
-            throw PageRefusal(
+            throw PageError(
                 500,
                 "\(settings.store.file) was deleted or replaced while it was open; this page shows the former file",
                 advice: "end syncctl inspect, and start it again")
@@ -62,7 +62,7 @@ actor Inspector {
             case .dismiss: return try dismiss(arguments)
             }
         } catch {
-            throw PageRefusal(wrapping: error)
+            throw PageError(wrapping: error)
         }
     }
 

@@ -20,7 +20,7 @@ struct InspectorPage: PageApplication {
 
     func answer(
         _ call: InspectCall, _ arguments: PageArguments, ending: (@escaping @Sendable () -> Void) -> Void
-    ) async throws(PageRefusal) -> JSONLine {
+    ) async throws(PageError) -> JSONLine {
         if call == .news { await inspector.news.wait(since: try arguments.requiredNumber("since"), ending: ending) }
         return try await inspector.answer(call, arguments)
     }

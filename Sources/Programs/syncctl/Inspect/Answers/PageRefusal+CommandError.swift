@@ -1,10 +1,10 @@
 import LoopbackPage
 import SyncModel
 
-extension PageRefusal {
+extension PageError {
     /// Creates the refusal for any error, with the sentences that the commands print.
     init(wrapping error: any Error) {
-        if let refusal = error as? PageRefusal {
+        if let refusal = error as? PageError {
             self = refusal
             return
         }
