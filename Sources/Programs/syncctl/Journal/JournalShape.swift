@@ -37,9 +37,9 @@ enum JournalShape {
     }
 
     /// Returns the records that a rejected transaction changes, as the server has them now.
-    static func serverRows(of entry: JournalEntry, in store: any LocalStore) throws(StoreError) -> [RecordAddress:
-        Record]
-    {
+    static func serverRows(
+        of entry: JournalEntry, in store: any LocalStore
+    ) throws(StoreError) -> [RecordAddress: Record] {
         guard case .rejected(let transaction, _) = entry.event else { return [:] }
         var rows: [RecordAddress: Record] = [:]
         for mutation in transaction.mutations where store.catalog[mutation.collection] != nil {

@@ -40,8 +40,11 @@ extension World {
             device.disk.setReadOnly(true)
         case .userChanges(let isAnnounced):
             // The account that first exchanges something with the server owns the database. It must not be a guest.
-            let session = try device.disk.withoutFaults { try device.store?.session() }
-            guard device.isUp, session?.spaces.contains(where: { $0.cursor != nil }) == true else { return }
+            guard device.isUp, let store = device.store else { return }
+            let (spaces, outbox) = try device.disk.withoutFaults {
+                (try store.session().spaces, try store.outboxSummary())
+            }
+            guard outbox.sent + outbox.answered > 0 || spaces.contains(where: { $0.cursor != nil }) else { return }
             count(.userChanged)
             device.changeUser()
             if isAnnounced {
