@@ -52,6 +52,21 @@ import Testing
         #expect(other.contains { $0.hasPrefix("SCAN todo") }, "\(other)")
     }
 
+    /// An index has missing values at its start, so it gives the order only while no record lacks the value.
+    @Test func `an index gives an order in which a missing value counts as another, until one is missing`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(Self.catalog(indexed: true))
+        let query = Self.query(.everything, order: RecordOrder(.field("due"), missing: .integer(5)))
+        func add(_ number: UInt64, _ patch: Patch) throws {
+            _ = try store.commit([.create("todo", Samples.id(number), patch)], in: .default, now: Samples.now)
+        }
+        for number in 1...3 { try add(UInt64(number), ["due": .integer(Int64(number) * 3)]) }
+        #expect(try !store.plan(of: query).contains { $0.contains("TEMP B-TREE") })
+        try add(4, [:])
+        #expect(try store.plan(of: query).contains { $0.contains("TEMP B-TREE") })
+        #expect(try store.records(matching: query).map(\.id) == [1, 4, 2, 3].map(Samples.id))
+    }
+
     @Test func `an index appears and disappears with its declaration`() throws {
         let scratch = try Scratch()
         func indexes() throws -> [String] {

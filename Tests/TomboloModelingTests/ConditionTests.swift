@@ -116,6 +116,33 @@ import TomboloModeling
         }
     }
 
+    /// Regression test: a record of an older build came first in every order, although it reads as the default.
+    @Test func `orders sort a record without a value by the default of its field`() {
+        func record(_ number: UInt64, _ stars: Int64?) -> Record {
+            let patch: Patch = stars.map { ["stars": .integer($0)] } ?? [:]
+            return Record(
+                id: RecordID(bits: Identifier128(high: 0, low: number)), uid: .none, version: .zero,
+                values: shape.schema.fields.map { patch[$0.name] ?? .null })
+        }
+        let fallback = shape.fields.stars.fallback
+        let records = [
+            record(1, Int64(fallback) - 1), record(2, nil), record(3, Int64(fallback)), record(4, nil),
+            record(5, Int64(fallback) + 1),
+        ]
+        for (order, expected) in [
+            (shape.fields.stars.ascending, [1, 2, 3, 4, 5]), (shape.fields.stars.descending, [5, 2, 3, 4, 1]),
+        ] as [(ModelOrder<Todo>, [UInt64])] {
+            let orders = [order.order]
+            let sorted = records.sorted { orders.precedes($0, $1, schema: shape.schema) }
+            #expect(sorted.map(\.id.bits.low) == expected)
+            for (position, record) in sorted.enumerated() {
+                let filter = RecordCursor(of: record, orders: orders, schema: shape.schema).filter(orders: orders)
+                let rest = sorted.filter { filter?.matches($0, schema: shape.schema) ?? false }
+                #expect(rest == Array(sorted[(position + 1)...]), "after \(position)")
+            }
+        }
+    }
+
     @Test func `a filter with an unknown field, a value of another type, or too many parts is an error`() {
         #expect(
             RecordFilter("colour", equals: .null).problem(in: shape.schema) == "todo.colour: there is no such field")

@@ -11,20 +11,34 @@ struct QuerySQL: Sendable {
     private let limit: Int64
     private let offset: Int64
 
-    init(_ query: RecordQuery, table: RecordTable) throws(StoreError) {
+    /// - Parameter lacksValues: returns whether a record lacks the value of an indexed field. If none does, the order can use
+    ///   the index.
+    init(
+        _ query: RecordQuery, table: RecordTable, lacksValues: (FieldSchema) throws -> Bool = { _ in true }
+    ) throws {
         if let problem = query.problem(in: table.model) { throw StoreError(.invalidValue, problem) }
         // Parameters 1 and 2 are the limit and the offset.
         var page = FilterSQL(firstParameter: 3)
         let pageCondition = page.condition(query.completeFilter)
         var all = FilterSQL(firstParameter: 1)
         let condition = all.condition(query.filter)
-        let orders = query.orders.total.map { FilterSQL.column($0.term) + ($0.isDescending ? " DESC" : "") }
+        var missing: [FieldValue] = []
+        let orders = try query.orders.total.map { order in
+            var key = FilterSQL.column(order.term)
+            if case .field(let name) = order.term, !order.missing.isNull, let field = table.model.field(named: name),
+                try !field.isIndexed || lacksValues(field)
+            {
+                missing.append(order.missing)
+                key = "coalesce(\(key), ?\(page.values.count + missing.count + 2))"
+            }
+            return key + (order.isDescending ? " DESC" : "")
+        }
         select = """
             SELECT \(table.columns) FROM \(table.quoted)\(Self.clause(pageCondition)) \
             ORDER BY \(orders.joined(separator: ", ")) LIMIT ?1 OFFSET ?2
             """
         count = "SELECT count(*) FROM \(table.quoted)\(Self.clause(condition))"
-        selectValues = page.values
+        selectValues = page.values + missing
         countValues = all.values
         limit = query.limit.map { Int64(max($0, 0)) } ?? -1
         offset = Int64(max(query.offset, 0))

@@ -43,8 +43,8 @@ extension SQLiteStore: LocalStore {
 
     public func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
         let table = try table(query.collection)
-        let sql = try QuerySQL(query, table: table)
         return try read { connection in
+            let sql = try Self.sql(for: query, table, on: connection)
             let statement = try connection.statement(composed: sql.select)
             defer { statement.reset() }
             sql.bindSelect(to: statement)
@@ -54,9 +54,21 @@ extension SQLiteStore: LocalStore {
         }
     }
 
+    private static func sql(
+        for query: RecordQuery, _ table: RecordTable, on connection: Connection
+    ) throws -> QuerySQL {
+        try QuerySQL(query, table: table) { field in
+            let lacking = try connection.statement(
+                composed: "SELECT 1 FROM \(table.quoted) WHERE \(RecordTable.quote(field.name.rawValue)) IS NULL LIMIT 1")
+            defer { lacking.reset() }
+            return try lacking.step()
+        }
+    }
+
     public func count(matching query: RecordQuery) throws(StoreError) -> Int {
-        let sql = try QuerySQL(query, table: try table(query.collection))
+        let table = try table(query.collection)
         return try read { connection in
+            let sql = try QuerySQL(query, table: table)
             let statement = try connection.statement(composed: sql.count)
             defer { statement.reset() }
             sql.bindCount(to: statement)
@@ -66,8 +78,9 @@ extension SQLiteStore: LocalStore {
 
     /// Returns SQLite's plan for a query, one line per step of EXPLAIN QUERY PLAN.
     package func plan(of query: RecordQuery) throws(StoreError) -> [String] {
-        let sql = try QuerySQL(query, table: try table(query.collection))
+        let table = try table(query.collection)
         return try read { connection in
+            let sql = try Self.sql(for: query, table, on: connection)
             let statement = try connection.prepare("EXPLAIN QUERY PLAN " + sql.select)
             defer { statement.reset() }
             sql.bindSelect(to: statement)

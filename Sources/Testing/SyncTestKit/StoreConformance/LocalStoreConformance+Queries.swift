@@ -87,6 +87,8 @@ extension LocalStoreConformance {
             [.id], [RecordOrder(.id, descending: true)], [.uid], [RecordOrder(age)],
             [RecordOrder(age, descending: true)],
             [RecordOrder(age, descending: true), RecordOrder(name)],
+            [RecordOrder(age, missing: .integer(30))], [RecordOrder(age, descending: true, missing: .integer(30))],
+            [RecordOrder(age, missing: .integer(-1)), RecordOrder(name, descending: true, missing: .text("m"))],
             [RecordOrder(name, descending: true), RecordOrder(age), RecordOrder(.id, descending: true)],
         ]
     }
