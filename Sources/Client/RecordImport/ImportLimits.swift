@@ -1,20 +1,20 @@
 /// The limits of an import, which bound its memory and its time.
-public enum ImportLimits {
+package enum ImportLimits {
     /// Maximum bytes of one input. The whole input is held in memory, because `--strict` checks all of it before
     /// anything is written.
-    public static let inputBytes = 256 * 1_024 * 1_024
+    package static let inputBytes = 256 * 1_024 * 1_024
     /// Maximum bytes of one line, or of one CSV row that spans several lines.
-    public static let rowBytes = 1_024 * 1_024
+    package static let rowBytes = 1_024 * 1_024
     /// Maximum number of transactions for the edits that the server may reject, which have a transaction each. If there
     /// are more such edits, several share a transaction. The limit is far below the capacity of an outbox, and each
     /// transaction is flushed to disk.
-    public static let transactions = 2_000
+    package static let transactions = 2_000
     /// Maximum number of journal entries that are searched for rejected imports, newest first.
-    public static let journalEntries = 1_000
+    package static let journalEntries = 1_000
     /// Maximum number of mutations of one local transaction, well below what a server accepts.
-    public static let mutationsPerTransaction = 500
+    package static let mutationsPerTransaction = 500
     /// Maximum bytes of one local transaction: a quarter of what the model allows.
-    public static let bytesPerTransaction = 256 * 1_024
+    package static let bytesPerTransaction = 256 * 1_024
     /// Maximum number of broken rows that are kept to be shown. All broken rows are counted.
-    public static let shownProblems = 1_000
+    package static let shownProblems = 1_000
 }

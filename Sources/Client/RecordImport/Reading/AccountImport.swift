@@ -1,10 +1,10 @@
-public import SyncModel
+package import SyncModel
 
 /// A reader of the accounts of a machine in the format of passwd(5), as `getent passwd` prints them.
 ///
 /// Each account becomes a user. Its comment, if any, becomes a profile with the full name, and its picture, if any, an
 /// avatar whose author is that user.
-public struct AccountImport: Sendable {
+package struct AccountImport: Sendable {
     let mapping: AccountMapping
     let pictureExists: @Sendable (String) -> Bool
 
@@ -13,13 +13,13 @@ public struct AccountImport: Sendable {
     /// - Parameters:
     ///   - mapping: The collections and fields that receive the accounts.
     ///   - pictureExists: Returns whether there is a readable picture at a path.
-    public init(mapping: AccountMapping, pictureExists: @escaping @Sendable (String) -> Bool) {
+    package init(mapping: AccountMapping, pictureExists: @escaping @Sendable (String) -> Bool) {
         self.mapping = mapping
         self.pictureExists = pictureExists
     }
 
     /// Returns the rows of each account and, for each line that cannot be imported, its error.
-    public func read(_ bytes: [UInt8]) -> ImportedRows {
+    package func read(_ bytes: [UInt8]) -> ImportedRows {
         var result = ImportedRows()
         var seen: Set<String> = []
         for (number, line) in InputLines(bytes) where !line.isBlank {
@@ -100,18 +100,18 @@ public struct AccountImport: Sendable {
 /// The collections and fields that receive the data of an account.
 ///
 /// The account's numeric id is not imported, because the server assigns the uids of records.
-public struct AccountMapping: Hashable, Sendable {
-    public let user: ModelSchema
-    public let username: FieldName
-    public let userAvatar: FieldName
-    public let profile: ModelSchema
-    public let profileUser: FieldName
-    public let fullName: FieldName
-    public let avatar: ModelSchema
-    public let image: FieldName
-    public let author: FieldName
+package struct AccountMapping: Hashable, Sendable {
+    package let user: ModelSchema
+    package let username: FieldName
+    package let userAvatar: FieldName
+    package let profile: ModelSchema
+    package let profileUser: FieldName
+    package let fullName: FieldName
+    package let avatar: ModelSchema
+    package let image: FieldName
+    package let author: FieldName
 
-    public init(
+    package init(
         user: ModelSchema, username: FieldName, userAvatar: FieldName, profile: ModelSchema, profileUser: FieldName,
         fullName: FieldName, avatar: ModelSchema, image: FieldName, author: FieldName
     ) {

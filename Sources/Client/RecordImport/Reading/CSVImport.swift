@@ -1,4 +1,4 @@
-public import SyncModel
+package import SyncModel
 
 /// A reader of CSV input whose first row names the columns.
 ///
@@ -6,7 +6,7 @@ public import SyncModel
 /// the space of a new record. The columns `uid`, `version`, and `pending` are ignored, so that the output of
 /// `record list --json`, as a table without its column `type`, can be imported. All other columns are fields. An empty
 /// cell leaves its field unchanged.
-public struct CSVImport: Sendable {
+package struct CSVImport: Sendable {
     let schema: ModelSchema
     let fallbackKey: FieldName?
 
@@ -15,13 +15,13 @@ public struct CSVImport: Sendable {
     /// - Parameters:
     ///   - schema: The model of the rows.
     ///   - fallbackKey: The field whose value is the key of a row that has neither a `key` nor an `id`; nil for none.
-    public init(schema: ModelSchema, fallbackKey: FieldName?) {
+    package init(schema: ModelSchema, fallbackKey: FieldName?) {
         self.schema = schema
         self.fallbackKey = fallbackKey
     }
 
     /// Returns the rows and, for each row that cannot be imported, its error. An invalid header ends the reading.
-    public func read(_ bytes: [UInt8]) -> ImportedRows {
+    package func read(_ bytes: [UInt8]) -> ImportedRows {
         var result = ImportedRows()
         var header: [String]?
         for row in CSVTable(bytes) {

@@ -1,11 +1,11 @@
 import SyncJSON
-public import SyncModel
+package import SyncModel
 
 extension FieldValue {
     /// Creates a value from its text form; nil when the text is not a value of the type.
     ///
     /// A boolean is `true` or `false`, and a reference is a UUID.
-    public init?(_ text: String, as type: FieldType) {
+    package init?(_ text: String, as type: FieldType) {
         switch type {
         case .text: self = .text(text)
         case .integer:
@@ -29,7 +29,7 @@ extension FieldValue {
 
 extension FieldType {
     /// The texts that this type accepts, for messages.
-    public var expectation: String {
+    package var expectation: String {
         switch self {
         case .boolean: "true or false"
         case .integer: "a whole number from \(Int64.min) to \(Int64.max), such as 42"
@@ -41,7 +41,7 @@ extension FieldType {
     }
 
     /// Returns the message for a text that is not a value of this type: the fault, and the expected form.
-    public func problem(parsing text: String) -> String {
+    package func problem(parsing text: String) -> String {
         let shown = text.count > 64 ? "'\(text.prefix(64))…'" : "'\(text)'"
         switch self {
         case .json:

@@ -1,20 +1,20 @@
-public import SyncModel
+package import SyncModel
 
 /// One object of the input, as read: names and values that have not been looked up yet.
-public struct ImportRow: Hashable, Sendable {
+package struct ImportRow: Hashable, Sendable {
     /// The line on which the row begins, counted from 1.
-    public let line: Int
-    public let collection: CollectionName
-    public let identity: Identity
+    package let line: Int
+    package let collection: CollectionName
+    package let identity: Identity
     /// The space in which the row creates its record; nil if the row names none.
-    public let space: SpaceID?
+    package let space: SpaceID?
     /// The values, except references to other rows by key, which are in `links`.
-    public let patch: Patch
+    package let patch: Patch
     /// References to other rows by their keys.
-    public let links: [Link]
+    package let links: [Link]
 
     /// The identity of a row, by which a later import finds the same record.
-    public enum Identity: Hashable, Sendable {
+    package enum Identity: Hashable, Sendable {
         /// The id of the record, as an export writes it.
         case record(RecordID)
         /// A name that is unique within the collection and the source.
@@ -22,32 +22,32 @@ public struct ImportRow: Hashable, Sendable {
     }
 
     /// A reference to another row by its key.
-    public struct Link: Hashable, Sendable {
-        public let field: FieldName
-        public let target: CollectionName
-        public let key: String
+    package struct Link: Hashable, Sendable {
+        package let field: FieldName
+        package let target: CollectionName
+        package let key: String
     }
 }
 
 /// The reason why a row is not imported.
-public struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line, counted from 1; 0 when the whole input is at fault.
-    public let line: Int
+    package let line: Int
     /// States what was wrong and what was expected.
-    public let reason: String
+    package let reason: String
 
-    public init(line: Int, _ reason: String) {
+    package init(line: Int, _ reason: String) {
         self.line = line
         self.reason = reason
     }
 
-    public var description: String { line > 0 ? "line \(line): \(reason)" : reason }
+    package var description: String { line > 0 ? "line \(line): \(reason)" : reason }
 }
 
 /// The result of reading an input: the valid rows and the broken ones, both in input order.
-public struct ImportedRows: Hashable, Sendable {
-    public var rows: [ImportRow] = []
-    public var problems: [ImportError] = []
+package struct ImportedRows: Hashable, Sendable {
+    package var rows: [ImportRow] = []
+    package var problems: [ImportError] = []
 
-    public init() {}
+    package init() {}
 }

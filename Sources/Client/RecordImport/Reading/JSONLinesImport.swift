@@ -1,5 +1,5 @@
 import SyncJSON
-public import SyncModel
+package import SyncModel
 
 /// A reader of JSON Lines, with one object per line.
 ///
@@ -7,7 +7,7 @@ public import SyncModel
 /// `space` names the space of a new record. `uid`, `version`, and `pending` are ignored, so that the output of
 /// `list --json` can be imported. The other members are fields. A field with one of these names is the member
 /// `field.type`, for example.
-public struct JSONLinesImport: Sendable {
+package struct JSONLinesImport: Sendable {
     let catalog: SchemaCatalog
     let fallbackKeys: [CollectionName: FieldName]
 
@@ -15,13 +15,13 @@ public struct JSONLinesImport: Sendable {
     ///
     /// - Parameters:
     ///   - fallbackKeys: The fields that serve as keys when there is no `key` or `id`.
-    public init(catalog: SchemaCatalog, fallbackKeys: [CollectionName: FieldName]) {
+    package init(catalog: SchemaCatalog, fallbackKeys: [CollectionName: FieldName]) {
         self.catalog = catalog
         self.fallbackKeys = fallbackKeys
     }
 
     /// Returns the rows and, for each line that cannot be imported, its error.
-    public func read(_ bytes: [UInt8]) -> ImportedRows {
+    package func read(_ bytes: [UInt8]) -> ImportedRows {
         var result = ImportedRows()
         for (number, line) in InputLines(bytes) where !line.isBlank {
             do throws(ImportError) {

@@ -1,19 +1,19 @@
 /// The counts of an import that has ended or was stopped.
-public struct ImportSummary: Hashable, Sendable {
-    public var created = 0
-    public var updated = 0
+package struct ImportSummary: Hashable, Sendable {
+    package var created = 0
+    package var updated = 0
     /// Rows whose record already matched.
-    public var unchanged = 0
+    package var unchanged = 0
     /// The first rows that were not imported, in input order.
-    public var problems: [ImportError] = []
+    package var problems: [ImportError] = []
     /// Number of all rows that were not imported.
-    public var broken = 0
+    package var broken = 0
     /// Whether nothing was written because `strict` forbids broken rows.
-    public var isStopped = false
+    package var isStopped = false
     /// Number of transactions that were written.
-    public var transactions = 0
+    package var transactions = 0
 
-    public init() {}
+    package init() {}
 
     mutating func note(_ problem: ImportError) {
         broken += 1

@@ -1,11 +1,11 @@
-public import SyncCore
-public import SyncModel
+package import SyncCore
+package import SyncModel
 
 /// Writes rows into a local store, in transactions of bounded size.
 ///
 /// A row with an error is skipped as a whole. An interruption can leave optional references unset; run the import again
 /// to complete it.
-public struct Importer: Sendable {
+package struct Importer: Sendable {
     let store: any LocalStore
     let space: SpaceID?
     let identity: RecordIdentity
@@ -14,7 +14,7 @@ public struct Importer: Sendable {
 
     /// A function that returns the normalized values to write, or throws an error that names the violated rule of the
     /// model.
-    public typealias Rules = @Sendable (Patch, CollectionName) throws -> Patch
+    package typealias Rules = @Sendable (Patch, CollectionName) throws -> Patch
 
     /// Creates an importer. Nothing is read or written yet.
     ///
@@ -22,7 +22,7 @@ public struct Importer: Sendable {
     ///   - space: The space of new records; nil for the space that a row names, or else the default one. Existing records
     ///     stay in their space.
     ///   - now: The device's wall clock.
-    public init(
+    package init(
         store: any LocalStore, space: SpaceID?, identity: RecordIdentity, rules: @escaping Rules,
         now: @escaping @Sendable () -> WallTime
     ) {
@@ -38,7 +38,7 @@ public struct Importer: Sendable {
     /// - Parameters:
     ///   - strict: Whether a single broken row stops the import before anything is written.
     ///   - progress: Called after each transaction with the number of rows processed so far, and in total.
-    public func run(
+    package func run(
         _ input: ImportedRows, strict: Bool, progress: (_ done: Int, _ total: Int) -> Void
     ) throws(StoreError) -> ImportSummary {
         var summary = ImportSummary()

@@ -1,22 +1,22 @@
 import Crypto
 import Foundation
-public import SyncModel
+package import SyncModel
 
 /// Derives the record id of an imported row, which is the same in each import and on each device.
 ///
 /// The id is a UUIDv8 (RFC 9562 §5.8): SHA-256 over source, collection, and key, truncated to 128 bits. A second import
 /// therefore finds the records of the first one, even on another device or after an edit of their fields. The drawback
 /// is that a deleted record stays deleted, because ids are never reused.
-public struct RecordIdentity: Hashable, Sendable {
+package struct RecordIdentity: Hashable, Sendable {
     /// Distinguishes equal keys of different sources: two machines each have an account `root`.
-    public let source: String
+    package let source: String
 
-    public init(source: String) {
+    package init(source: String) {
         self.source = source
     }
 
     /// Returns the id of the record for the row with this key.
-    public func record(_ collection: CollectionName, key: String) -> RecordID {
+    package func record(_ collection: CollectionName, key: String) -> RecordID {
         var hash = SHA256()
         // Normalize to NFC, as names are, so that two forms of one key are one record.
         for part in ["tombolo import 1", source, collection.rawValue, key].map(\.precomposedStringWithCanonicalMapping)

@@ -58,8 +58,9 @@ extension SQLiteStore: LocalStore {
         for query: RecordQuery, _ table: RecordTable, on connection: Connection
     ) throws -> QuerySQL {
         try QuerySQL(query, table: table) { field in
+            let column = RecordTable.quote(field.name.rawValue)
             let lacking = try connection.statement(
-                composed: "SELECT 1 FROM \(table.quoted) WHERE \(RecordTable.quote(field.name.rawValue)) IS NULL LIMIT 1")
+                composed: "SELECT 1 FROM \(table.quoted) WHERE \(column) IS NULL LIMIT 1")
             defer { lacking.reset() }
             return try lacking.step()
         }
