@@ -138,11 +138,17 @@ final class LostHistoryOracle: PageOracle {
                 guard let known = before[address] else { return false }
                 return known.isCurrent || after[address] == nil || former[address] != nil
             }
+            // With two histories in turn, an entry that nobody has handled may still offer a value.
+            let waiting = JournalOffer(
+                try store.wholeJournal().filter { $0.number <= newest && $0.state == .active })
             for address in Set(lost.keys).union(offered.keys).sorted() {
                 let (needed, allowed) = (lost[address] ?? [:], replaced[address] ?? [:])
-                let isExact =
-                    (offered[address] ?? [:]).filter { needed[$0] == $1 } == needed
-                    && (offered[address] ?? [:]).allSatisfy { needed[$0] == $1 || allowed[$0] == $1 }
+                let found = offered[address] ?? [:]
+                let missing = needed.filter { field, value in
+                    let saved = UserOracle.Saved(field: UserOracle.FieldAddress(address, field), value: value)
+                    return found[field] != value && !waiting.values.contains(saved)
+                }
+                let isExact = missing.isEmpty && found.allSatisfy { needed[$0] == $1 || allowed[$0] == $1 }
                 guard !isExact else { continue }
                 let violation = Violation(
                     .I15,
