@@ -11,15 +11,15 @@ import Testing
         #"{"protocol":{"from":1,"to":1},"epoch":"e1","account":"ann","serverTime":"1763728464000.3","limits":{"pushBytes":1,"pushTransactions":1,"pageRows":1}}"#
 
     private static func hello(_ url: String) async throws -> TransportError? {
-        try await TestServer.withTransport(HostileServerTests.configuration(url)) { try await failure(of: $0) }
+        try await TestServer.withTransport(HostileServerTests.configuration(url)) { await failure(of: $0) }
     }
 
-    private static func failure(of transport: HTTPTransport) async throws -> TransportError? {
-        do {
+    private static func failure(of transport: HTTPTransport) async -> TransportError? {
+        do throws(TransportError) {
             _ = try await transport.hello()
             return nil
-        } catch let failure as TransportError {
-            return failure
+        } catch {
+            return error
         }
     }
 
@@ -46,7 +46,7 @@ import Testing
         let failures = try await HostileServer.run(response) { url in
             try await TestServer.withTransport(HostileServerTests.configuration(url)) { transport in
                 // The second call reaches the server, too.
-                [try await Self.failure(of: transport), try await Self.failure(of: transport)]
+                [await Self.failure(of: transport), await Self.failure(of: transport)]
             }
         }
         for failure in failures {
