@@ -106,8 +106,8 @@ import TomboloModeling
         #expect(try community.users.user(uid: 7) === user)
     }
 
-    @Test func `a placeholder shares its state with an object of the same record loaded by id`() async throws {
-        let community = community
+    /// Returns a placeholder that was asked for by uid, and the object of the same record by id, after it has arrived.
+    private func twoObjectsOfOneRecord() async throws -> (placeholder: any User, user: any User) {
         let placeholder = try community.users.user(uid: 7)
         let record = Self.record(uid: .none, username: "Arya")
         store.arrive("user", record)
@@ -116,6 +116,11 @@ import TomboloModeling
         known.uid = UID(7)
         store.arrive("user", known)
         try await placeholder.arrival()
+        return (placeholder, user)
+    }
+
+    @Test func `a placeholder shares its state with an object of the same record loaded by id`() async throws {
+        let (placeholder, user) = try await twoObjectsOfOneRecord()
         #expect(placeholder.username == "Arya")
         user.username = "No One"
         #expect(placeholder.username == "No One")
@@ -126,15 +131,7 @@ import TomboloModeling
     /// Regression test: the edits stayed in the object that shows the record, and its next save wrote them again, over the
     /// values of others.
     @Test func `a placeholder that shares the state of another object writes that object's edits`() async throws {
-        let community = community
-        let placeholder = try community.users.user(uid: 7)
-        let record = Self.record(uid: .none, username: "Arya")
-        store.arrive("user", record)
-        let user = try community.users.user(id: record.id)
-        var known = record
-        known.uid = UID(7)
-        store.arrive("user", known)
-        try await placeholder.arrival()
+        let (placeholder, user) = try await twoObjectsOfOneRecord()
         placeholder.username = "No One"
         #expect(try await !placeholder.save().isEmpty)
         #expect(user.username == "No One")
