@@ -107,7 +107,9 @@ import TomboloModeling
     }
 
     /// Returns a placeholder that was asked for by uid, and the object of the same record by id, after it has arrived.
-    private func twoObjectsOfOneRecord() async throws -> (placeholder: any User, user: any User) {
+    private func twoObjectsOfOneRecord(
+        in community: Community
+    ) async throws -> (placeholder: any User, user: any User) {
         let placeholder = try community.users.user(uid: 7)
         let record = Self.record(uid: .none, username: "Arya")
         store.arrive("user", record)
@@ -120,7 +122,8 @@ import TomboloModeling
     }
 
     @Test func `a placeholder shares its state with an object of the same record loaded by id`() async throws {
-        let (placeholder, user) = try await twoObjectsOfOneRecord()
+        let community = community
+        let (placeholder, user) = try await twoObjectsOfOneRecord(in: community)
         #expect(placeholder.username == "Arya")
         user.username = "No One"
         #expect(placeholder.username == "No One")
@@ -131,7 +134,8 @@ import TomboloModeling
     /// Regression test: the edits stayed in the object that shows the record, and its next save wrote them again, over the
     /// values of others.
     @Test func `a placeholder that shares the state of another object writes that object's edits`() async throws {
-        let (placeholder, user) = try await twoObjectsOfOneRecord()
+        let community = community
+        let (placeholder, user) = try await twoObjectsOfOneRecord(in: community)
         placeholder.username = "No One"
         #expect(try await !placeholder.save().isEmpty)
         #expect(user.username == "No One")

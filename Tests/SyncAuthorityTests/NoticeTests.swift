@@ -235,6 +235,11 @@ import Testing
         for last in all.notices[1...] {
             #expect(try Self.page(of: world.authority, to: loser, after: last).noticesRemovedUpTo == nil)
         }
+        // A device that was told goes on behind the removed notices. One that a lie has sent beyond all notices gets them.
+        for (number, expected) in [(removed.number, 2), (.max, 2), (all.notices[3].number, 0)] as [(Int64, Int)] {
+            let page = try Self.page(of: world.authority, to: loser, after: number)
+            #expect(page.notices.count == expected && page.noticesRemovedUpTo == nil)
+        }
         #expect(try Self.page(of: world.authority, to: owner).noticesRemovedUpTo == nil)
         #expect(try Self.page(of: world.authority, to: Device(3)).noticesRemovedUpTo == nil)
     }

@@ -250,6 +250,24 @@ import Testing
         #expect(forgotten.count == 2, "all but those that fit, and the last push")
     }
 
+    /// Regression test: a client that pushed with a new incarnation each time left its outcomes forever.
+    @Test func `the outcomes of former incarnations are forgotten, and their ledgers stay`() throws {
+        let world = AuthorityWorld()
+        let most = AuthorityLimits.keptIncarnations
+        var sent: [(device: Device, numbered: NumberedTransaction)] = []
+        for incarnation in 0..<(most + 3) {
+            var device = Device(1, incarnation: incarnation)
+            let numbered = try device.number([update("user", 9, "bio", .null)])
+            _ = try world.response(device.request([numbered]), by: device.principal)
+            sent.append((device, numbered))
+        }
+        for (incarnation, sent) in sent.enumerated() {
+            let response = try world.response(sent.device.request([sent.numbered]), by: sent.device.principal)
+            let isForgotten = response == .refused(.identityConflict(number: .first))
+            #expect(isForgotten == (incarnation < 2), "incarnation \(incarnation)")
+        }
+    }
+
     @Test func `a push with another principal's client id is refused`() throws {
         let world = AuthorityWorld()
         var anna = Device(1, principal: "anna")

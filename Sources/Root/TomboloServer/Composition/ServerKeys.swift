@@ -71,7 +71,7 @@ package struct ServerKeys: SettingValues {
             Setting(
                 "account.stored-bytes", \.accountBytes, .integer(1_048_576...1_000_000_000_000_000, "bytes"),
                 defaultInWords: "no limit",
-                "Number of bytes that the records created by one account may have, with 300 more for each of them, deleted ones included, and the stored outcomes of its transactions. A write that would exceed it is rejected. The stored size is measured every ten minutes."
+                "Number of bytes that the records created by one account may have, with 300 more for each of them, deleted ones included. A write that would exceed it is rejected. The stored size is measured every ten minutes."
             ),
             Setting(
                 "account.devices", \.accountClients, .integer(1...1_000_000_000, "devices"), defaultInWords: "no limit",

@@ -356,11 +356,6 @@ extension SQLTransaction: AuthorityView {
         for (principal, count, length) in records {
             usage[principal] = StoredUsage(records: count, bytes: length + count * AuthorityLimits.recordBytes)
         }
-        let outcomes = try rows(
-            "measure the outcomes of accounts",
-            "SELECT principal, CAST(sum(bytes) AS bigint) FROM outcome GROUP BY principal", []
-        ) { row in (Principal(name: row.text(0)), Int(row.integer(1))) }
-        for (principal, bytes) in outcomes { usage[principal, default: StoredUsage()].bytes += bytes }
         return usage
     }
 

@@ -240,6 +240,21 @@ extension SQLTransaction: AuthorityTransaction {
             key.values + [.integer(first.rawValue)])
     }
 
+    package func forgetOutcomes(
+        ofFormerIncarnationsOf key: LedgerKey, keeping count: Int
+    ) throws(AuthorityStoreError) {
+        try execute(
+            "forget outcomes of former incarnations",
+            """
+            DELETE FROM outcome WHERE principal = $1 AND client = $2 AND incarnation <
+                (SELECT min(incarnation) FROM (SELECT incarnation FROM ledger WHERE principal = $1 AND client = $2
+                    ORDER BY incarnation DESC LIMIT $3) AS newest)
+            """,
+            [
+                .text(key.principal.name), .blob(key.identity.client.bits.bytes), .integer(Int64(count)),
+            ])
+    }
+
     package func note(
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
     ) throws(AuthorityStoreError) {
@@ -272,39 +287,57 @@ extension SQLTransaction: AuthorityTransaction {
 
     package func trimConflicts(keeping kept: ConflictAmount, limit: Int) throws(AuthorityStoreError) -> Int {
         var left = try conflictAmount()
-        guard left.exceeds(kept) else { return 0 }
-        var removed = 0
-        for conflict in try oldestConflicts(byBytes: left.bytes > kept.bytes, limit: limit) where left.exceeds(kept) {
-            try execute("remove a conflict", "DELETE FROM conflict WHERE number = $1", [.integer(conflict.number)])
-            try execute(
-                "count a removed conflict",
-                """
-                UPDATE conflict_total SET conflicts = conflicts - 1, bytes = bytes - $1, removed = $2
-                WHERE recipient = $3 AND space = $4
-                """,
-                [
-                    .integer(conflict.bytes), .integer(conflict.number), .blob(conflict.recipient),
-                    .utf8(conflict.space),
-                ])
+        guard left.exceeds(kept), let owner = try owner(ofMost: left.bytes > kept.bytes) else { return 0 }
+        var gone: [CountedConflict] = []
+        var bytes = 0
+        for conflict in try oldestConflicts(of: owner, limit: limit) {
+            guard left.exceeds(kept), bytes < AuthorityLimits.trimSliceBytes else { break }
             left.conflicts -= 1
             left.bytes -= Int(conflict.bytes)
-            removed += 1
+            bytes += Int(conflict.bytes)
+            gone.append(conflict)
         }
-        return removed
+        guard let first = gone.first, let last = gone.last else { return 0 }
+        // These are all conflicts of the principal between the two numbers.
+        try execute(
+            "remove conflicts",
+            """
+            DELETE FROM conflict WHERE number >= $1 AND number <= $2 AND recipient IN (
+                SELECT conflict_total.recipient FROM conflict_total
+                LEFT JOIN client ON client.id = conflict_total.recipient WHERE coalesce(client.principal, '') = $3)
+            """, [.integer(first.number), .integer(last.number), .text(owner)])
+        for (_, conflicts) in Dictionary(grouping: gone, by: { [$0.recipient, $0.space] }) {
+            guard let newest = conflicts.last else { continue }
+            try execute(
+                "count removed conflicts",
+                """
+                UPDATE conflict_total SET conflicts = conflicts - $1, bytes = bytes - $2, removed = $3
+                WHERE recipient = $4 AND space = $5
+                """,
+                [
+                    .integer(Int64(conflicts.count)), .integer(conflicts.reduce(0) { $0 + $1.bytes }),
+                    .integer(newest.number), .blob(newest.recipient), .utf8(newest.space),
+                ])
+        }
+        return gone.count
     }
 
-    /// Returns the oldest conflicts of the principal that has the most, by number or by bytes, in order.
-    private func oldestConflicts(byBytes: Bool, limit: Int) throws(AuthorityStoreError) -> [CountedConflict] {
-        let owner = try row(
+    /// Returns the name of the principal that has the most conflicts, by number or by bytes; nil when there are none.
+    private func owner(ofMost isByBytes: Bool) throws(AuthorityStoreError) -> String? {
+        try row(
             "find who has the most conflicts",
             """
             SELECT coalesce(client.principal, '') AS owner FROM conflict_total
             LEFT JOIN client ON client.id = conflict_total.recipient WHERE conflict_total.conflicts > 0
             GROUP BY coalesce(client.principal, '')
             ORDER BY sum(CASE WHEN $1 = 1 THEN bytes ELSE conflicts END) DESC, 1 LIMIT 1
-            """, [.integer(byBytes ? 1 : 0)]
+            """, [.integer(isByBytes ? 1 : 0)]
         ) { $0.text(0) }
-        return try rows(
+    }
+
+    /// Returns the oldest conflicts of a principal, in order.
+    private func oldestConflicts(of owner: String, limit: Int) throws(AuthorityStoreError) -> [CountedConflict] {
+        try rows(
             "find the oldest conflicts",
             """
             SELECT number, bytes, recipient, space FROM conflict WHERE number IN (
@@ -313,7 +346,7 @@ extension SQLTransaction: AuthorityTransaction {
                 JOIN conflict ON conflict.recipient = conflict_total.recipient AND conflict.space = conflict_total.space
                 WHERE coalesce(client.principal, '') = $1 ORDER BY conflict.number LIMIT $2)
             ORDER BY number
-            """, [.text(owner ?? ""), .integer(Int64(limit))]
+            """, [.text(owner), .integer(Int64(limit))]
         ) {
             CountedConflict(number: $0.integer(0), bytes: $0.integer(1), recipient: $0.bytes(2), space: $0.bytes(3))
         }

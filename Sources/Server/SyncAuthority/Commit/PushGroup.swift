@@ -53,6 +53,10 @@ struct PushGroup {
             return .refused(.identityConflict(number: first.number))
         }
         let known = try transaction.ledger(of: key)
+        if known == .empty, owner != nil {
+            try transaction.forgetOutcomes(
+                ofFormerIncarnationsOf: key, keeping: AuthorityLimits.keptIncarnations)
+        }
         let repeats: [TransactionResult]
         switch try replay(from: known, in: transaction) {
         case .refused(let refusal): return .refused(refusal)

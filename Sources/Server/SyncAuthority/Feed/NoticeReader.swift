@@ -18,7 +18,7 @@ struct NoticeReader {
         guard !own.isEmpty else { return response }
         let removed = try view.newestRemovedNotice(for: own, in: space)
         let found = try view.notices(
-            for: own, in: space, after: try start(in: view), limit: AuthorityLimits.pageNotices + 1)
+            for: own, in: space, after: try start(behind: removed, in: view), limit: AuthorityLimits.pageNotices + 1)
         var notices: [ConflictNotice] = []
         var size = 0
         for recorded in found.prefix(AuthorityLimits.pageNotices) {
@@ -39,10 +39,17 @@ struct NoticeReader {
     ///
     /// The store was then restored from a copy without it, and gives its number and those before it to other conflicts. The
     /// notice may also have been deleted because of its age; those before it are then gone, too.
-    private func start(in view: some AuthorityView) throws(AuthorityStoreError) -> Int64 {
-        guard let fingerprint = request.fingerprint, request.after > 0 else { return request.after }
-        let last = try view.conflicts(in: space, after: request.after - 1, limit: 1).first
-        return last?.number == request.after && last?.fingerprint == fingerprint ? request.after : 0
+    /// A device that was told of removed notices gives their last number without a fingerprint. A greater number is false.
+    ///
+    /// - Parameter removed: the number of the newest removed notice for the device.
+    private func start(
+        behind removed: Int64, in view: some AuthorityView
+    ) throws(AuthorityStoreError) -> Int64 {
+        guard request.after > 0, request.fingerprint != nil || request.after > removed else { return request.after }
+        guard let last = try view.conflicts(in: space, after: request.after - 1, limit: 1).first,
+            last.number == request.after, request.fingerprint == nil || last.fingerprint == request.fingerprint
+        else { return 0 }
+        return request.after
     }
 }
 

@@ -48,8 +48,8 @@ extension StoredUsage {
 }
 
 extension CommitPlan {
-    /// The amount that the plan adds to what its author stores, with the values in its outcome. Deletions, and values that
-    /// become shorter, count as nothing alone, but make room for other values of the same plan.
+    /// The amount that the plan adds to what its author stores. Deletions, and values that become shorter, count as
+    /// nothing alone, but make room for other values of the same plan.
     var growth: StoredUsage {
         var growth = StoredUsage()
         for record in records where record.isAlive {
@@ -61,7 +61,6 @@ extension CommitPlan {
                 growth.bytes += write.value.byteCount - (record.before?.field(write.field).value.byteCount ?? 0)
             }
         }
-        growth.bytes += conflicts.reduce(0) { $0 + $1.byteCount }
         growth.bytes = max(0, growth.bytes)
         return growth
     }

@@ -1,3 +1,5 @@
+import SyncModel
+
 /// The limits of the authority. Each bounds memory, time under a lock, or the size of a response.
 public enum AuthorityLimits {
     /// Maximum total size of the values in one push, in bytes: twice that of the largest transaction.
@@ -36,8 +38,10 @@ public enum AuthorityLimits {
     /// records.
     public static let keptOutcomes = 200
     /// Maximum size of the kept outcomes of transactions before the current push, in bytes, for one incarnation of a client.
-    /// An outcome is only large when it has conflicts between large values.
-    public static let keptOutcomeBytes = 16 * 1_024 * 1_024
+    /// An outcome is only large when it has conflicts between large values, and these are stored as conflicts, too.
+    public static let keptOutcomeBytes = 1_024 * 1_024
+    /// Number of incarnations of a client whose outcomes are kept. A device names no more former numbers of a transaction.
+    public static let keptIncarnations = SchemaLimits.formerNumbers
     /// Maximum number of outcomes to keep for one incarnation of a client, whatever it acknowledges. A device sends one
     /// push at a time, and acknowledges its outcomes with the next one, so twice the transactions of a push suffice.
     public static let mostOutcomes = 2 * pushTransactions
@@ -49,9 +53,13 @@ public enum AuthorityLimits {
     public static let equalEdits = 16
     /// Maximum number of notices in one page. The total size of their values is bounded by `pageBytes`.
     public static let pageNotices = 100
-    /// Maximum number of commits or conflicts that one maintenance step removes. If they are small, the step holds the
-    /// write lock for milliseconds.
+    /// Maximum number of commits that one maintenance step removes. If they are small, the step holds the write lock for
+    /// milliseconds.
     public static let trimSlice = 200
+    /// Maximum number of conflicts that one maintenance step removes. They are added faster than commits.
+    public static let conflictTrimSlice = 1_000
+    /// The size of the conflicts after which a maintenance step removes no more, in bytes.
+    public static let trimSliceBytes = 32 * 1_024 * 1_024
     /// The size by which a record counts against the limit of its account, besides its fields: its ids, versions, and
     /// indexes, in bytes.
     public static let recordBytes = 300

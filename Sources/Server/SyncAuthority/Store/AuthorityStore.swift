@@ -135,8 +135,7 @@ public protocol AuthorityView: RecordLookup {
     /// operator has released.
     func deviceCount(of principal: Principal) throws(AuthorityStoreError) -> Int
 
-    /// Returns what each account has stored: its records, and the stored outcomes of its transactions. An account without
-    /// both is missing.
+    /// Returns what each account has stored. An account without records is missing.
     ///
     /// The store counts row by row, a million in the order of a second.
     func usage() throws(AuthorityStoreError) -> [Principal: StoredUsage]
@@ -231,6 +230,13 @@ public protocol AuthorityTransaction: AuthorityView {
     func forgetOutcomes(
         of key: LedgerKey, below number: TransactionNumber, keeping bytes: Int
     ) throws(AuthorityStoreError)
+
+    /// Deletes the outcomes of a client, except those of its newest incarnations. Ledgers stay.
+    ///
+    /// - Parameters:
+    ///   - key: the principal and the client. Its incarnation is ignored.
+    ///   - count: the number of incarnations with a ledger whose outcomes stay.
+    func forgetOutcomes(ofFormerIncarnationsOf key: LedgerKey, keeping count: Int) throws(AuthorityStoreError)
 
     /// Binds a client id, which has no owner yet, permanently to a principal.
     func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError)

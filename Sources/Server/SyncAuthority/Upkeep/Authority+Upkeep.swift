@@ -49,7 +49,7 @@ extension Authority {
     ///
     /// - Returns: whether there were too many. If so, call again.
     public func trimConflicts(
-        keeping kept: ConflictAmount = ConflictAmount(), slice: Int = AuthorityLimits.trimSlice
+        keeping kept: ConflictAmount = ConflictAmount(), slice: Int = AuthorityLimits.conflictTrimSlice
     ) throws(AuthorityError) -> Bool {
         guard try read({ view in try view.conflictAmount() }).exceeds(kept) else { return false }
         return try write { transaction in

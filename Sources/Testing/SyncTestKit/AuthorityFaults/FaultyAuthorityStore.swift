@@ -342,6 +342,13 @@ extension FaultyTransaction {
         try base.forgetOutcomes(of: key, below: number, keeping: bytes)
     }
 
+    func forgetOutcomes(
+        ofFormerIncarnationsOf key: LedgerKey, keeping count: Int
+    ) throws(AuthorityStoreError) {
+        try store.step("forget outcomes of former incarnations")
+        try base.forgetOutcomes(ofFormerIncarnationsOf: key, keeping: count)
+    }
+
     func note(
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
     ) throws(AuthorityStoreError) {

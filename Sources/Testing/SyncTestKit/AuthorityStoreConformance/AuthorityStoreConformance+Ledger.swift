@@ -99,6 +99,30 @@ extension AuthorityStoreConformance {
                 try fixture.expect(try kept(keeping: 25_000), [2, 3, 4], "with room for two")
                 try fixture.expect(try kept(keeping: 9_000), [4], "without room, what is not below the number")
             },
+            Check("the outcomes of former incarnations are forgotten, but not their ledgers") { fixture in
+                let keys = [0, 2, 3, 7].map { AuthorityStoreFixture.key("anna", 1, incarnation: $0) }
+                let others = [AuthorityStoreFixture.key("eve", 1), AuthorityStoreFixture.key("anna", 2)]
+                let outcome = StoredOutcome(
+                    hash: PayloadHash(rawValue: "h"), outcome: .applied(version: .zero, uids: [], conflicts: []))
+                let ledger = Ledger(next: TransactionNumber(1), acknowledged: .first)
+                func kept(keeping count: Int) throws -> [Bool] {
+                    try fixture.write { transaction in
+                        try transaction.forgetOutcomes(ofFormerIncarnationsOf: keys[0], keeping: count)
+                        return try (keys + others).map { try transaction.outcome(of: $0, .first) != nil }
+                    }
+                }
+                try fixture.write { transaction in
+                    for key in keys + others { try transaction.keep(outcome, of: key, .first) }
+                }
+                try fixture.expect(try kept(keeping: 2), Array(repeating: true, count: 6), "without a ledger")
+                try fixture.write { transaction in
+                    for key in keys + others { try transaction.set(ledger, of: key) }
+                }
+                try fixture.expect(try kept(keeping: 9), Array(repeating: true, count: 6), "of few incarnations")
+                try fixture.expect(
+                    try kept(keeping: 2), [false, false, true, true, true, true], "all but those of the newest two")
+                try fixture.expect(try fixture.read { view in try view.ledger(of: keys[0]) }, ledger, "a ledger")
+            },
             Check("the journal of a space is read in order, in pages") { fixture in
                 try fixture.write { transaction in
                     for number in 1...5 {

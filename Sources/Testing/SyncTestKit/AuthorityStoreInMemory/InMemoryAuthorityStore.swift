@@ -258,9 +258,6 @@ final class InMemoryTransaction: AuthorityTransaction {
             usage[owner, default: StoredUsage()].bytes +=
                 AuthorityLimits.recordBytes + record.fields.reduce(0) { $0 + $1.value.byteCount }
         }
-        for (key, outcomes) in tables.outcomes {
-            usage[key.principal, default: StoredUsage()].bytes += outcomes.values.reduce(0) { $0 + $1.bytes }
-        }
         return usage
     }
 
@@ -402,6 +399,15 @@ final class InMemoryTransaction: AuthorityTransaction {
             first = TransactionNumber(first.rawValue - 1)
         }
         tables.outcomes[key] = tables.outcomes[key]?.filter { $0.key >= first }
+    }
+
+    func forgetOutcomes(ofFormerIncarnationsOf key: LedgerKey, keeping count: Int) {
+        func isOfClient(_ other: LedgerKey) -> Bool {
+            other.principal == key.principal && other.identity.client == key.identity.client
+        }
+        let kept = tables.ledgers.keys.filter(isOfClient).map(\.identity.incarnation).sorted().suffix(count)
+        guard let oldest = kept.first else { return }
+        tables.outcomes = tables.outcomes.filter { !isOfClient($0.key) || $0.key.identity.incarnation >= oldest }
     }
 
     func note(_ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor) {
