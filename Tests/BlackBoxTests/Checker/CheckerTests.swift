@@ -20,7 +20,7 @@ import Testing
         /// Returns SQL that adds a commit to the feed. Its changes are an SQL expression over the feed's rows that
         /// `source` selects.
         static func commit(of changes: String, from source: String) -> String {
-            "INSERT INTO change_feed SELECT space, 1000, chain, 1, \(changes), principal, client, 9, 9, at FROM change_feed \(source)"
+            "INSERT INTO change_feed SELECT space, 1000, chain, total_bytes, 1, \(changes), principal, client, 9, 9, at FROM change_feed \(source)"
         }
     }
 
@@ -49,7 +49,7 @@ import Testing
             says: ["the feed has transaction ", "more than once"],
             server: [
                 """
-                INSERT INTO change_feed SELECT space, 1000, chain, changed, changes, principal, client, incarnation, number, at
+                INSERT INTO change_feed SELECT space, 1000, chain, total_bytes, changed, changes, principal, client, incarnation, number, at
                 FROM change_feed WHERE changes LIKE '%"kept.laptop"%'
                 """
             ]),

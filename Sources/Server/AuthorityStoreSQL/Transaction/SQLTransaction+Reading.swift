@@ -110,13 +110,13 @@ extension SQLTransaction: AuthorityView {
         let kept = try feedEnd(at: extent.horizon, in: space)?.totalBytes ?? 0
         let total = try feedEnd(at: extent.head, in: space)?.totalBytes ?? kept
         let last = horizon + min(Int64(clamping: limit), extent.head.rawValue - horizon)
-        if total - kept > Int64(bound.bytes) {
+        if total &- kept > Int64(bound.bytes) {
             let enough = try row(
                 "find the surplus of a feed",
                 """
                 SELECT version FROM change_feed WHERE space = $1 AND version > $2 AND version <= $3 AND total_bytes >= $4
                 ORDER BY version LIMIT 1
-                """, [.text(space.rawValue), .integer(horizon), .integer(last), .integer(total - Int64(bound.bytes))]
+                """, [.text(space.rawValue), .integer(horizon), .integer(last), .integer(total &- Int64(bound.bytes))]
             ) { $0.integer(0) }
             surplus = max(surplus, (enough ?? last) - horizon)
         }

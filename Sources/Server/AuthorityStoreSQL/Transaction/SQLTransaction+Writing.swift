@@ -150,9 +150,10 @@ extension SQLTransaction: AuthorityTransaction {
     ) throws(AuthorityStoreError) {
         let before = try feedEnd(at: Version(commit.version.rawValue - 1), in: space)
         let changes = try StoredText.encode(commit.changes)
+        // The stored sizes only say what to trim. A damaged one must not end the server.
         let end = FeedEnd(
             version: commit.version, fingerprint: fingerprint,
-            totalBytes: (before?.totalBytes ?? 0) + Int64(changes.count))
+            totalBytes: (before?.totalBytes ?? 0) &+ Int64(changes.count))
         try execute(
             "write a commit",
             """
@@ -229,7 +230,7 @@ extension SQLTransaction: AuthorityTransaction {
             ) { (number: $0.integer(0), bytes: $0.integer(1)) }
             var kept: Int64 = 0
             for size in sizes {
-                kept += size.bytes
+                kept &+= size.bytes
                 guard kept <= Int64(bytes) else { break }
                 first = TransactionNumber(size.number)
             }
@@ -292,9 +293,9 @@ extension SQLTransaction: AuthorityTransaction {
         var bytes = 0
         for conflict in try oldestConflicts(of: owner, limit: limit) {
             guard left.exceeds(kept), bytes < AuthorityLimits.trimSliceBytes else { break }
-            left.conflicts -= 1
-            left.bytes -= Int(conflict.bytes)
-            bytes += Int(conflict.bytes)
+            left.conflicts &-= 1
+            left.bytes &-= Int(conflict.bytes)
+            bytes &+= Int(conflict.bytes)
             gone.append(conflict)
         }
         guard let first = gone.first, let last = gone.last else { return 0 }
@@ -315,7 +316,7 @@ extension SQLTransaction: AuthorityTransaction {
                 WHERE recipient = $4 AND space = $5
                 """,
                 [
-                    .integer(Int64(conflicts.count)), .integer(conflicts.reduce(0) { $0 + $1.bytes }),
+                    .integer(Int64(conflicts.count)), .integer(conflicts.reduce(0) { $0 &+ $1.bytes }),
                     .integer(newest.number), .blob(newest.recipient), .utf8(newest.space),
                 ])
         }
