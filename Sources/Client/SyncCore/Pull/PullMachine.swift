@@ -244,8 +244,7 @@ package struct PullMachine: Hashable, Sendable {
         case .applied(let stored, let outbox, let changed):
             let isProgress = page.isProgress(from: self.stored, to: stored)
             let hasMoreNotices =
-                page.hasMoreNotices && !page.notices.isEmpty
-                && stored.notices.map(\.after) != self.stored.notices.map(\.after)
+                page.hasMoreNotices && stored.notices.map(\.after) != self.stored.notices.map(\.after)
             self.stored = stored
             head = max(page.head, page.version)
             trail.follow(stored.cursor)
