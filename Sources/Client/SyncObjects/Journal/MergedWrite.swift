@@ -10,7 +10,7 @@ public struct MergedWrite: Identifiable, Sendable {
     public let fields: [MergedField]
     /// Whether the server has removed notices about lost values of this device before the device fetched them, because there
     /// were too many. Nobody knows these values here, so they cannot be restored.
-    public let noticesRemoved: Bool
+    public var noticesRemoved: Bool { fields.isEmpty }
     let objects: LiveObjects
 
     /// Creates the merge from a journal entry; nil if the entry is of another kind.
@@ -23,10 +23,7 @@ public struct MergedWrite: Identifiable, Sendable {
         case .merged(let conflicts), .overwritten(let conflicts, _):
             let own = Set(try clients())
             fields = conflicts.map { MergedField(conflict: $0, ownClients: own) }
-            noticesRemoved = false
-        case .noticesRemoved:
-            fields = []
-            noticesRemoved = true
+        case .noticesRemoved: fields = []
         case .rejected, .cancelled, .lost: return nil
         }
         id = entry.number

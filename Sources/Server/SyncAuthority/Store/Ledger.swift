@@ -22,7 +22,8 @@ public struct Ledger: Hashable, Sendable {
     /// The number of the next transaction. Every smaller number has had an outcome.
     public var next: TransactionNumber
     /// The client has received every outcome below this number. The server keeps the newest
-    /// `AuthorityLimits.keptOutcomes` of them, and at most `AuthorityLimits.mostOutcomes` of all.
+    /// `AuthorityLimits.keptOutcomes` of them, as far as `AuthorityLimits.keptOutcomeBytes` permits, and at most
+    /// `AuthorityLimits.mostOutcomes` of all.
     public var acknowledged: TransactionNumber
 
     /// Creates the progress of a client. `acknowledged` is at most `next`.

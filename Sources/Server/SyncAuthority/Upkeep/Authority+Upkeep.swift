@@ -20,26 +20,28 @@ extension Authority {
     /// - Parameters:
     ///   - bound: how much to keep.
     ///   - slice: maximum number of commits to remove in this call. Other writers wait while they are removed.
+    /// - Returns: whether commits were removed.
+    @discardableResult
     public func trimFeed(
         of space: SpaceID, to bound: FeedBound = FeedBound(), slice: Int = .max
-    ) throws(AuthorityError) {
+    ) throws(AuthorityError) -> Bool {
         try write { transaction in
-            guard let last = try transaction.surplus(of: space, over: bound, limit: max(slice, 1)) else { return }
+            guard let last = try transaction.surplus(of: space, over: bound, limit: max(slice, 1)) else { return false }
             try transaction.trim(space, through: last)
+            return true
         }
     }
 
     /// Trims one of the change feeds that exceed the bound, by at most one slice.
     ///
-    /// - Returns: whether a change feed was too long. If so, call again.
+    /// - Returns: whether commits were removed. If so, call again.
     public func trimFeeds(
         to bound: FeedBound = FeedBound(), slice: Int = AuthorityLimits.trimSlice
     ) throws(AuthorityError) -> Bool {
         // Usually there is nothing to do, so this check takes no write lock.
         let long = try read { view in try view.spaces(exceeding: bound) }
         guard let space = long.first else { return false }
-        try trimFeed(of: space, to: bound, slice: slice)
-        return true
+        return try trimFeed(of: space, to: bound, slice: slice)
     }
 
     /// Removes conflicts, at most one slice, if there are more than `kept`. `AuthorityTransaction.trimConflicts` selects
