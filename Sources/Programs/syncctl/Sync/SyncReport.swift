@@ -68,9 +68,7 @@ struct SyncReport {
         } else {
             if let sentence { terminal.say("\(sentence)", after: effect) }
             if newEntries > 0 {
-                terminal.note(
-                    "\(newEntries) new in the journal, with changes that did not take effect as written (syncctl journal)"
-                )
+                terminal.note("\(newEntries) new in the journal (syncctl journal)")
             }
         }
         try checkOutcome()
