@@ -36,6 +36,18 @@ extension PlantedBug {
                 plan.rates.trimConflicts = 0.2
             }),
         PlantedBug(
+            "notices said to be missing", breaks: [.I6],
+            "the server tells each new device that notices were removed, although none were",
+            parts: {
+                .wrappingAuthority {
+                    $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
+                        let response = try base.pull(request, by: principal, now: now)
+                        guard case .page(let page) = response, request.notices?.after == 0 else { return response }
+                        return .page(page.with(noticesRemovedUpTo: .some(1)))
+                    }
+                }
+            }),
+        PlantedBug(
             "notices not kept", breaks: [.I1, .I15], "a device ignores notices of values that lost to a deletion",
             parts: {
                 .wrappingStores {

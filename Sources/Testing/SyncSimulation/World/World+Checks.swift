@@ -116,7 +116,7 @@ extension World {
             try device.store.map { try UserOracle.Findings(device.name, $0, device.status) }
         }
         let owners = Dictionary(uniqueKeysWithValues: devices.map { ($0.name, [$0.owner, Principal(name: $0.name)]) })
-        try userOracle.check(shown) { device, space in
+        try userOracle.check(shown, mayLackNotices: hasTrimmedConflicts) { device, space in
             (owners[device] ?? []).contains { access.wasWithdrawn(from: $0, space) }
         }
         try userOracle.checkSpaces(shown)

@@ -211,6 +211,7 @@ extension World {
         case .conflictsTrimmed(let kept):
             guard server.isUp, parts.upkeep != nil else { return }
             count(.conflictsTrimmed)
+            hasTrimmedConflicts = true
             simulation.note("keeps \(kept) conflicts", by: "server")
             do {
                 try doUpkeep(.trimConflicts(keeping: kept))

@@ -56,6 +56,8 @@ public final class World {
     var powerLosses: [String: Int] = [:]
     /// The devices that are suspended.
     var asleep: Set<String> = []
+    /// Whether the server has removed conflicts that devices may not have fetched.
+    var hasTrimmedConflicts = false
     /// The version of each space that each device had at the last check.
     var versions: [String: [SpaceID: (version: Version, setbacks: Int)]] = [:]
     /// The versions of each device's records at the last check.

@@ -62,8 +62,16 @@ extension UserOracle {
 
     /// Checks that every value reported as saved can be found, and every reported deletion holds.
     ///
-    /// - Parameter mayHaveLostAccess: whether a device's user may have lost access to a space.
-    func check(_ all: [Findings], mayHaveLostAccess: (_ device: String, SpaceID) -> Bool) throws(Violation) {
+    /// - Parameters:
+    ///   - mayLackNotices: whether the server has removed notices, so that a device may say that some are missing.
+    ///   - mayHaveLostAccess: whether a device's user may have lost access to a space.
+    func check(
+        _ all: [Findings], mayLackNotices: Bool, mayHaveLostAccess: (_ device: String, SpaceID) -> Bool
+    ) throws(Violation) {
+        if !mayLackNotices, let found = all.first(where: \.journal.saysThatNoticesAreMissing) {
+            throw Violation(
+                .I6, "\(found.device) told its user that notices are missing, and the server has removed none")
+        }
         try state.withLock { state throws(Violation) in
             let findings = Dictionary(uniqueKeysWithValues: all.map { ($0.device, $0) })
             var lost: [String] = []
