@@ -42,15 +42,16 @@ import Testing
 
     @Test func `an entry about removed notices says what happened, and has no values`() {
         let entry = JournalEntry(
-            number: 7, at: WallTime(milliseconds: 1), sequence: nil, event: .noticesRemoved, state: .active)
+            number: 7, at: WallTime(milliseconds: 1), sequence: nil, event: .noticesRemoved(in: .default),
+            state: .active)
         let lines = JournalShape.lines(entry, catalog: SchemaCatalog([]), clients: [])
         #expect(
             lines.suffix(2) == [
-                "what     overwritten: values that this device does not know",
+                "what     overwritten: values in the space default that this device does not know",
                 "why      the server keeps a limited number of notices about values that gave way to others, and has removed some that this device may not have fetched",
             ])
         let json = JournalShape.line(entry, catalog: SchemaCatalog([]), clients: []).text
-        #expect(json.hasSuffix(#""state":"active","event":"noticesRemoved"}"#), "\(json)")
+        #expect(json.hasSuffix(#""state":"active","event":"noticesRemoved","space":"default"}"#), "\(json)")
     }
 
     /// The second field was written after the backup, and its edit names its own value as the former one.

@@ -15,6 +15,7 @@ import Testing
     private static let schema = ModelSchema(collection: "note", fields: [.text("text")])
     private let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false) + "/mark-\(UUID())"
     private var file: MarkFile { MarkFile(path: folder + "/authority.sqlite-mark") }
+    private var former: MarkFile { MarkFile(path: folder + "/authority.postgres-mark") }
 
     init() throws {
         try FileManager.default.createDirectory(
@@ -103,7 +104,7 @@ import Testing
         let copy = store.copy()
         let simulation = Simulation(seed: 1)
         let service = MarkService(
-            authority: authority, file: file, runtime: simulation.makeRuntime(device: "server"),
+            authority: authority, file: file, former: former, runtime: simulation.makeRuntime(device: "server"),
             logger: Logger(label: "test"))
         let task = simulation.start("mark") {
             await #expect(throws: CancellationError.self) { try await service.keep() }
@@ -121,11 +122,34 @@ import Testing
         // The current database matches the mark. The copy is older.
         for (database, losses) in [(store, 0), (copy, 1)] {
             let histories = CountedHistories()
-            let restarted = MarkService(
-                authority: self.authority(database, histories), file: file,
-                runtime: Simulation(seed: 2).makeRuntime(device: "server"), logger: Logger(label: "test"))
-            try restarted.compare()
+            try compare(self.authority(database, histories))
             #expect(histories.lost.count == losses)
         }
+    }
+
+    @Test func `a copy from before a move is older than the mark of the database that received the data`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = InMemoryAuthorityStore(epoch: Epoch(rawValue: "e"))
+        let moved = authority(store)
+        try write(0, to: moved)
+        let copy = store.copy()
+        try write(1, to: moved)
+        var mark = HistoryMark()
+        try moved.update(&mark)
+        try former.write(mark)
+
+        let histories = CountedHistories()
+        let authority = authority(copy, histories)
+        try compare(authority)
+        #expect(histories.lost.count == 1)
+        try compare(authority)
+        #expect(histories.lost.count == 1, "The mark stays, but proves nothing about the new history.")
+    }
+
+    private func compare(_ authority: Authority) throws {
+        let service = MarkService(
+            authority: authority, file: file, former: former,
+            runtime: Simulation(seed: 2).makeRuntime(device: "server"), logger: Logger(label: "test"))
+        try service.compare()
     }
 }

@@ -247,7 +247,7 @@ struct GuideSamples {
             for field in merge.fields where field.lostBy.isThisDevice {
                 print(field.lost(todo.fields.title) ?? "", "gave way to", field.kept(todo.fields.title) ?? "nothing")
             }
-            if merge.noticesRemoved { try merge.accept() } else { try merge.restore() }
+            if merge.noticesRemovedFrom == nil { try merge.restore() } else { try merge.accept() }
         }
     }
 }

@@ -123,9 +123,9 @@ public struct JournalEntry: Hashable, Sendable {
         /// having seen the values. If the record was deleted and existed on this device, `deleted` holds the whole
         /// record as a create.
         case overwritten([FieldConflict], deleted: Transaction?)
-        /// The server has removed notices about overwritten values of this device before the device fetched them, because
-        /// there were too many. The device does not know which values they were. Nothing can be restored.
-        case noticesRemoved
+        /// The server has removed notices about overwritten values of this device in a space before the device fetched
+        /// them, because there were too many. The device does not know which values they were. Nothing can be restored.
+        case noticesRemoved(in: SpaceID)
         /// The user cancelled the transaction before it was sent.
         case cancelled(Transaction)
         /// The server lost its history, for example by restoring a backup, and the new history lacks this change. The

@@ -8,9 +8,9 @@ public struct MergedWrite: Identifiable, Sendable {
     public let id: Int64
     /// One element per field in which the values differed. Empty if the notices were removed.
     public let fields: [MergedField]
-    /// Whether the server has removed notices about lost values of this device before the device fetched them, because there
-    /// were too many. Nobody knows these values here, so they cannot be restored.
-    public var noticesRemoved: Bool { fields.isEmpty }
+    /// The space about which the server has removed notices, before this device fetched them, because there were too
+    /// many; nil for a merge with fields. Nobody knows the lost values here, so they cannot be restored.
+    public let noticesRemovedFrom: String?
     let objects: LiveObjects
 
     /// Creates the merge from a journal entry; nil if the entry is of another kind.
@@ -23,7 +23,10 @@ public struct MergedWrite: Identifiable, Sendable {
         case .merged(let conflicts), .overwritten(let conflicts, _):
             let own = Set(try clients())
             fields = conflicts.map { MergedField(conflict: $0, ownClients: own) }
-        case .noticesRemoved: fields = []
+            noticesRemovedFrom = nil
+        case .noticesRemoved(let space):
+            fields = []
+            noticesRemovedFrom = space.rawValue
         case .rejected, .cancelled, .lost: return nil
         }
         id = entry.number
@@ -106,7 +109,9 @@ extension MergedField.Author: CustomStringConvertible {
 
 extension MergedWrite: CustomStringConvertible {
     public var description: String {
-        if noticesRemoved { return "merged: the server has removed notices about values of this device" }
+        if let space = noticesRemovedFrom {
+            return "merged: the server has removed notices about values of this device in the space \(space)"
+        }
         let list = fields.map { field in
             let (lost, kept) = (field.conflict.loser.value.shortText, field.conflict.winner.value.shortText)
             let reason = field.isDeletion ? "lost, because the record was deleted" : "overwritten by \(kept)"

@@ -5,7 +5,7 @@ import SyncModel
 /// Reads `sync_journal` and `sync_conflict`.
 enum JournalReading {
     private static let columns =
-        "number, at, sequence, event, state, payload, code, message, mutation, bytes, records, fields"
+        "number, at, sequence, event, state, payload, code, message, mutation, bytes, records, fields, space"
 
     static func entry(_ number: Int64, _ connection: Connection) throws -> JournalEntry? {
         let statement = try connection.statement(composed: "SELECT \(columns) FROM sync_journal WHERE number = ?1")
@@ -21,7 +21,11 @@ enum JournalReading {
         guard try statement.step() else {
             throw StoreError(.missingEntry, "there is no entry \(number) in the journal")
         }
-        return statement.optionalText(0).flatMap(SpaceID.init(rawValue:)) ?? .default
+        return self.space(statement, 0)
+    }
+
+    private static func space(_ row: Statement, _ column: Int32) -> SpaceID {
+        row.optionalText(column).flatMap(SpaceID.init(rawValue:)) ?? .default
     }
 
     /// Returns the newest journal entry of a transaction, other than a merged one; nil when there is none.
@@ -94,7 +98,7 @@ enum JournalReading {
                     deleted: row.isNull(5)
                         ? nil : try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
             case "notices_removed":
-                .noticesRemoved
+                .noticesRemoved(in: space(row, 12))
             default:
                 .merged(try conflicts(of: number, connection))
             }

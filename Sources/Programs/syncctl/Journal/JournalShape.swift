@@ -9,7 +9,7 @@ enum JournalShape {
         case .rejected(let transaction, _): "rejected: " + TransactionText.summary(transaction)
         case .merged(let conflicts): "merged: " + fields(of: conflicts)
         case .overwritten(let conflicts, _): "overwritten: " + fields(of: conflicts)
-        case .noticesRemoved: "overwritten: values that this device does not know"
+        case .noticesRemoved(let space): "overwritten: values in the space \(space) that this device does not know"
         case .cancelled(let transaction): "cancelled: " + TransactionText.summary(transaction)
         case .lost(let transaction): "lost: " + TransactionText.summary(transaction)
         }
@@ -169,8 +169,9 @@ enum JournalShape {
             line.set("event", "overwritten")
             line.set("conflicts", conflicts.map { conflictLine($0, clients) })
             if let deleted { line.set("changes", deleted.mutations.map(TransactionText.line)) }
-        case .noticesRemoved:
+        case .noticesRemoved(let space):
             line.set("event", "noticesRemoved")
+            line.set("space", space.rawValue)
         }
         return line
     }

@@ -244,7 +244,8 @@ public final class ServerComposition {
         let authentication = try recipes.authentication(settings, application, runtime, logger)
         let authority = try authority
         let mark = MarkService(
-            authority: authority, file: MarkFile(path: settings.markFile), runtime: runtime, logger: logger)
+            authority: authority, file: MarkFile(path: settings.markFile),
+            former: MarkFile(path: settings.formerMarkFile), runtime: runtime, logger: logger)
         // This comes before serving, because a restored database starts a new history here.
         try mark.compare()
         let listener = try recipes.listener(

@@ -81,6 +81,8 @@ public struct ServerSettings: Sendable {
     public var file: String { folder + "/authority.sqlite" }
     /// The file of the mark, which records how far this server's history has come.
     public var markFile: String { postgres == nil ? fileMark : postgresMark }
+    /// The mark that this server has left if it kept its data in the other kind of database.
+    var formerMarkFile: String { postgres == nil ? postgresMark : fileMark }
     /// The mark of a server that keeps its data in the file.
     var fileMark: String { file + "-mark" }
     /// The mark of a server that keeps its data in PostgreSQL.

@@ -12,6 +12,7 @@ import SyncModel
 actor MarkService: Service {
     private let authority: Authority
     private nonisolated let file: MarkFile
+    private nonisolated let former: MarkFile
     private let clock: any Clock<Duration>
     private nonisolated let logger: Logger
     private nonisolated let home: ActorExecutor
@@ -22,25 +23,32 @@ actor MarkService: Service {
     /// uncovered.
     static let interval = Duration.seconds(1)
 
-    init(authority: Authority, file: MarkFile, runtime: EngineRuntime, logger: Logger) {
+    /// Creates the service of a server's database.
+    ///
+    /// - Parameters:
+    ///   - file: The mark that the service keeps.
+    ///   - former: The mark of a database in which this server may have kept its data before, or after the database was
+    ///     copied. It is only read.
+    init(authority: Authority, file: MarkFile, former: MarkFile, runtime: EngineRuntime, logger: Logger) {
         self.authority = authority
         self.file = file
+        self.former = former
         clock = runtime.clock
         home = ActorExecutor(runtime)
         self.logger = logger
     }
 
-    /// Compares the database with the mark of the last run. Must be called before serving.
+    /// Compares the database with the marks of earlier runs. Must be called before serving.
     nonisolated func compare() throws(AuthorityError) {
-        guard let mark = file.read() else {
-            if file.isThere {
+        for file in [file, former] {
+            if let mark = file.read() {
+                try authority.recognizeRestore(by: mark)
+            } else if file.isThere {
                 logger.warning(
-                    "The mark beside the database cannot be read, and is written again. A restore before this start is detected only when a device that has seen more connects.",
+                    "The mark of the database cannot be read. A restore before this start is detected only when a device that has seen more connects.",
                     metadata: ["file": "\(file.path)"])
             }
-            return
         }
-        try authority.recognizeRestore(by: mark)
     }
 
     nonisolated func run() async throws {

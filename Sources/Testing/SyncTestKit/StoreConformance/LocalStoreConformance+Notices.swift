@@ -76,7 +76,8 @@ extension LocalStoreConformance {
                 try fixture.pull(fixture.feed([], to: 1, notices: [notice], noticesRemovedUpTo: 8))
                 let entries = try fixture.store.journal(state: .active, limit: 9)
                 try fixture.expect(
-                    entries.map(\.event), is: [.overwritten([notice.conflict], deleted: nil), .noticesRemoved],
+                    entries.map(\.event),
+                    is: [.overwritten([notice.conflict], deleted: nil), .noticesRemoved(in: .default)],
                     "the journal")
                 try fixture.expect(try fixture.stored()?.notices?.after, is: 9, "the notice that is asked after")
                 try fixture.pull(fixture.feed([], to: 1, noticesRemovedUpTo: 8))
@@ -96,7 +97,7 @@ extension LocalStoreConformance {
                     try fixture.store.outboxSummary().activeJournalEntries, is: 1, "the unhandled entries")
                 try fixture.pull(fixture.feed([], to: 1, noticesRemovedUpTo: 14))
                 try fixture.expect(
-                    try fixture.store.journal(state: .active, limit: 9).first?.event, is: .noticesRemoved,
+                    try fixture.store.journal(state: .active, limit: 9).first?.event, is: .noticesRemoved(in: .default),
                     "the newest entry after the first one was dismissed, and more were removed")
             },
             Check("notices come again after the account has lost access and got it back") { fixture in
