@@ -41,7 +41,8 @@ extension ForeignDecoder {
                 let journal = try store.journal(state: nil, limit: 1_000).count
                 // The report counts offers of lost writes separately. One journal entry can hold several of them.
                 let offers = journal - report.journal.saved
-                guard saved == report.outbox.saved, (report.offered == 0) == (offers == 0), offers <= report.offered
+                guard saved == report.outbox.saved, (report.offered == 0) == (offers == 0),
+                    (0...report.offered).contains(offers)
                 else {
                     throw PropertyViolation("\(saved) writes and \(journal) entries were saved: \(report)")
                 }
@@ -59,6 +60,8 @@ extension ForeignDecoder {
         func call(_ name: String, _ body: () throws -> Void) throws {
             do {
                 try body()
+            } catch let violation as PropertyViolation {
+                throw violation
             } catch {
                 guard isSound, let failure = error as? StoreError,
                     [.corrupt, .notADatabase, .inputOutput].contains(failure.code)
@@ -78,7 +81,11 @@ extension ForeignDecoder {
             _ = try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000), now: SampleDatabase.now)
         }
         try call("apply") {
-            _ = try store.apply(SampleDatabase.page(2), after: nil, brake: nil, now: SampleDatabase.now)
+            let cursor = try store.session().spaces.first?.cursor
+            let result = try store.apply(SampleDatabase.page(2), after: cursor, brake: nil, now: SampleDatabase.now)
+            guard case .applied(_, _, let changed) = result, changed == 40 || !isSound else {
+                throw PropertyViolation("the page was not applied to a database that was verified: \(result)")
+            }
         }
     }
 }

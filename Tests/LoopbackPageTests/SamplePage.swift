@@ -9,7 +9,8 @@ struct SamplePage: PageApplication {
     }
 
     let changes = Guarded(0)
-    private let waiter = Guarded<(@Sendable () -> Void)?>(nil)
+    private let waiters = Guarded<[@Sendable () -> Void]>([])
+    private let waiting = AsyncStream.makeStream(of: Void.self)
 
     var command: String { "sample inspect" }
 
@@ -26,22 +27,23 @@ struct SamplePage: PageApplication {
         switch call {
         case .news:
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-            waiter.withLock { $0 = { continuation.finish() } }
+            waiters.withLock { $0.append { continuation.finish() } }
             ending { continuation.finish() }
+            waiting.continuation.yield()
             for await _ in stream {}
         case .list: break
         case .change:
             guard try arguments.requiredText("value") != "refused" else { throw PageError(422, "this is refused") }
             changes.withLock { $0 += 1 }
-            waiter.withLock { $0?() }
+            for release in waiters.withLock({ $0 }) { release() }
         }
         var line = JSONLine()
         line.set("changes", changes.withLock { $0 })
         return line
     }
 
-    /// Returns when a call for news waits.
+    /// Returns when one more call for news waits.
     func newsIsAwaited() async {
-        while waiter.withLock({ $0 == nil }) { await Task.yield() }
+        for await _ in waiting.stream { return }
     }
 }

@@ -7,14 +7,18 @@ package enum PageFileChecks {
         files.flatMap { file in
             let text = String(decoding: file.bytes, as: UTF8.self)
             var problems: [String] = []
-            if text.firstMatch(of: /https?:|url\(|@import/) != nil { problems.append("loads something from elsewhere") }
-            if file.path == "/", text.firstMatch(of: /<script>|<style|\son[a-z]+=|\sstyle=/) != nil {
+            if text.firstMatch(of: /https?:|javascript:|["'(]\/\/|url\(|@import/) != nil {
+                problems.append("loads something from elsewhere")
+            }
+            if file.type.contains("html"),
+                text.firstMatch(of: /<script(?![^>]*\ssrc=)|<style|\son[a-z]+=|\sstyle=/) != nil
+            {
                 problems.append("has something inline")
             }
             if file.type.contains("javascript"),
                 text.firstMatch(
                     of:
-                        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|\.cookie/
+                        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|indexedDB|\.cookie/
                 )
                     != nil
             {

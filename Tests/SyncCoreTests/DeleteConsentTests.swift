@@ -69,7 +69,20 @@ import Testing
         harness.send(.host(.deletesAllowed(.default)))
         #expect(harness.storeActions == [.vacate(.default, of: SessionHarness.epoch, brake: nil)])
         harness.answerStore(SessionHarness.vacated(removed: 90))
+        #expect(!harness.session.status(now: harness.now).isInSync, "The user may have got access again meanwhile.")
+        harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
+        harness.answerStore(SessionHarness.vacated())
         #expect(harness.session.status(now: harness.now).isInSync)
+    }
+
+    @Test func `a version that a hint announces while the brake holds is pulled after the consent`() {
+        var harness = Self.braked()
+        harness.send(.server(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(2)))))
+        harness.send(.host(.deletesAllowed(.default)))
+        harness.answerStore(SessionHarness.applied(version: Version(1)))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
+        harness.answerStore(SessionHarness.applied(version: Version(2)))
+        #expect(harness.pull == nil && harness.session.status(now: harness.now).isInSync)
     }
 
     @Test func `a space that waits for the user's consent is still polled, and learns that access is gone`() {

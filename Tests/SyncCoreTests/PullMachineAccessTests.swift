@@ -40,6 +40,22 @@ import Testing
         #expect(harness.session.status(now: harness.now).spaces[0].hasAccess)
     }
 
+    @Test func `a sync requested during the poll of a space without access pulls it once more`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
+        harness.answerStore(SessionHarness.vacated(removed: 3))
+        harness.wake(while: { $0.pull == nil })
+        // The response to this poll may be older than the request.
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
+        harness.answerStore(SessionHarness.vacated())
+        #expect(harness.session.status(now: harness.now).spaces[0].pull == .working)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(SessionHarness.applied(version: Version(1)))
+        #expect(harness.session.status(now: harness.now).spaces[0].hasAccess && harness.pull == nil)
+    }
+
     @Test func `a loss of access reported for another history does not vacate the space`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))

@@ -241,7 +241,7 @@ import Testing
         before a snapshot | confirmed | waiting |
         before a snapshot | identity changed | waiting |
         braked | hint | braked |
-        braked | deletes allowed | applying, then rest | disarm#2 apply
+        braked | deletes allowed | applying, then again | disarm#2 apply
         braked | timer | pulling, then rest | pull arm
         braked | timer without contact | braked | arm
         braked | session changed | idle | disarm#2
@@ -249,7 +249,7 @@ import Testing
         braked | confirmed | braked |
         braked | identity changed | braked |
         braked before vacating | hint | braked |
-        braked before vacating | deletes allowed | vacating, then rest | disarm#2 vacate
+        braked before vacating | deletes allowed | vacating, then again | disarm#2 vacate
         braked before vacating | timer | pulling, then rest | pull arm
         braked before vacating | timer without contact | braked | arm
         braked before vacating | session changed | idle | disarm#2

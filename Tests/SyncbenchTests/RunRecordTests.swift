@@ -79,6 +79,6 @@ import Testing
     }
 
     private func record(_ figures: [Figure]) -> RunRecord {
-        RunRecord(at: "2026-11-26T12:00:00Z", machine: "two cores", rounds: 5, figures: figures)
+        RunRecord(at: "2026-11-26T12:00:00Z", machine: "two cores", rows: 100_000, rounds: 5, figures: figures)
     }
 }

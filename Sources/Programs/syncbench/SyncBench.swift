@@ -52,6 +52,9 @@ struct MeasureCommand: AsyncParsableCommand {
         guard rounds > 0, rows >= 1_000, rows % 1_000 == 0, idleSeconds > 0 else {
             throw ValidationError("at least 1 round, a multiple of 1000 rows, and 1 idle second are needed")
         }
+        guard plot == nil || (gate == nil && json == nil && !large) else {
+            throw ValidationError("--plot makes its own measurements; expected no --gate, --json, or --large with it")
+        }
     }
 
     func run() async throws {
@@ -75,12 +78,17 @@ struct MeasureCommand: AsyncParsableCommand {
                     idleSeconds: idleSeconds))
         }
         let record = RunRecord(
-            at: Date.now.formatted(.iso8601), machine: Self.machine, rounds: rounds, figures: figures)
+            at: Date.now.formatted(.iso8601), machine: Self.machine, rows: rows, rounds: rounds, figures: figures)
         if let json { try record.write(to: json) }
         if let earlier { try check(record, against: earlier) }
     }
 
     private func check(_ record: RunRecord, against earlier: RunRecord) throws {
+        guard record.rows == earlier.rows else {
+            throw BenchmarkError(
+                "the record of \(earlier.at) is of \(earlier.rows) users, and these figures are of \(record.rows); expected the same number"
+            )
+        }
         let falls = record.falls(since: earlier)
         let count = record.comparable(with: earlier)
         guard count > 0 else { throw BenchmarkError("the record of \(earlier.at) has none of the measured ratios") }

@@ -26,8 +26,7 @@ import Testing
     }
 
     private static func status(of token: String, at port: Int) async throws -> String {
-        let response = try await RawRequest.send([hello(token)], to: port)
-        return String(response.split(separator: " ").dropFirst().first ?? "none")
+        RawRequest.status(try await RawRequest.send([hello(token)], to: port))
     }
 
     @Test(arguments: TokenIssuer.Key.allCases)
@@ -38,7 +37,12 @@ import Testing
         let (account, page) = try await TestServer.run(TestServer.authority(), webTokens: folder.tokens()) { port in
             let configuration = HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)")
             let account = try await TestServer.withTransport(configuration, token: token) { transport in
-                _ = try await transport.push(TestServer.push())
+                guard case .answered(let results, _, _) = try await transport.push(TestServer.push()),
+                    case .applied? = results.first?.outcome
+                else {
+                    Issue.record("the push was refused")
+                    return nil as AccountID?
+                }
                 return try await transport.hello().account
             }
             let page = try await TestServer.withTransport(configuration) { transport in
@@ -47,10 +51,11 @@ import Testing
             return (account, page)
         }
         #expect(account == TestServer.principal.account)
-        guard case .page = page else {
+        guard case .page(let page) = page, case .snapshot(let groups, _, _) = page.content else {
             Issue.record("\(page)")
             return
         }
+        #expect(groups.flatMap(\.records).map(\.id) == [TestServer.record])
     }
 
     @Test func `S6: a response does not reveal why a JSON Web Token is refused`() async throws {
@@ -133,24 +138,37 @@ import Testing
         let tokens = try folder.tokens()
         let (during, before, after) = try await TestServer.run(TestServer.authority(), webTokens: tokens) { port in
             let before = try await [Self.status(of: oldToken, at: port), Self.status(of: newToken, at: port)]
-            let during = try await withThrowingTaskGroup(of: [String].self) { group in
-                for _ in 0..<4 {
-                    group.addTask {
-                        var statuses: [String] = []
-                        for _ in 0..<20 { statuses.append(try await Self.status(of: oldToken, at: port)) }
-                        return statuses
-                    }
-                }
-                try folder.write(bothKeys)
-                return try await group.reduce(into: []) { $0 += $1 } + [try await Self.status(of: newToken, at: port)]
-            }
-            try folder.write(newKeys)
+            let first = try await Self.statuses(of: oldToken, at: port) { try folder.write(bothKeys) }
+            let between = try await Self.status(of: newToken, at: port)
+            let second = try await Self.statuses(of: newToken, at: port) { try folder.write(newKeys) }
             let after = try await [Self.status(of: oldToken, at: port), Self.status(of: newToken, at: port)]
-            return (during, before, after)
+            return (first + [between] + second, before, after)
         }
         #expect(before == ["200", "401"])
-        #expect(during == Array(repeating: "200", count: 81))
+        #expect(during == Array(repeating: "200", count: 161))
         #expect(after == ["401", "200"])
+    }
+
+    /// Returns the statuses of 80 requests, of which some are answered before `change` and some after.
+    private static func statuses(
+        of token: String, at port: Int, around change: @Sendable () throws -> Void
+    ) async throws -> [String] {
+        let (answered, continuation) = AsyncStream.makeStream(of: Void.self)
+        return try await withThrowingTaskGroup(of: [String].self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    var statuses: [String] = []
+                    for _ in 0..<20 {
+                        statuses.append(try await status(of: token, at: port))
+                        continuation.yield()
+                    }
+                    return statuses
+                }
+            }
+            for await _ in answered.prefix(8) {}
+            try change()
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
     }
 
     @Test func `the metrics count keys and refused tokens, and show that the current keys cannot be used`() async throws

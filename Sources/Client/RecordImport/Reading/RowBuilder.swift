@@ -22,6 +22,8 @@ struct RowBuilder {
     static let plainNames: Set<String> = [keyName, idName, spaceName]
     /// Columns that an export adds and an import ignores, because the server or the device determines them.
     static let exportedNames: Set<String> = ["uid", "version", "pending"]
+    /// Names that a row or a line of JSON Lines uses for itself. A field with such a name has the prefix.
+    fileprivate static let reservedNames = plainNames.union(exportedNames).union(["type", "result", "intent"])
 
     /// Sets the key that identifies the row. An id takes precedence.
     mutating func setKey(_ key: String) throws(ImportError) {
@@ -55,7 +57,7 @@ struct RowBuilder {
     func field(_ name: String) throws(ImportError) -> FieldSchema {
         let plain = name.hasPrefix(Self.fieldPrefix) ? String(name.dropFirst(Self.fieldPrefix.count)) : name
         guard let fieldName = FieldName(rawValue: plain), let field = schema.field(named: fieldName) else {
-            let known = schema.fields.map(\.name.rawValue).joined(separator: ", ")
+            let known = schema.fields.map(\.name.rowKey).joined(separator: ", ")
             throw ImportError(
                 line: line, "\(schema.collection) has no field '\(name.prefix(64))'; expected key, id, space, \(known)")
         }
@@ -114,5 +116,13 @@ struct RowBuilder {
         }
         return ImportRow(
             line: line, collection: schema.collection, identity: identity, space: space, patch: patch, links: links)
+    }
+}
+
+extension FieldName {
+    /// The name of the field in a row or a line of JSON Lines: with the prefix `field.` if the name alone has another
+    /// meaning there, such as `id`.
+    package var rowKey: String {
+        RowBuilder.reservedNames.contains(rawValue) ? RowBuilder.fieldPrefix + rawValue : rawValue
     }
 }

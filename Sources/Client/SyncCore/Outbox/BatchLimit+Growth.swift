@@ -4,8 +4,9 @@ extension BatchLimit {
     /// The limit on bytes does not change. The number of transactions grows in steps, because a batch at the full limit
     /// was too large or too slow.
     func increased(within limit: BatchLimit) -> BatchLimit? {
-        let next = transactions.increasedByQuarter
-        return next < limit.transactions ? BatchLimit(transactions: next, bytes: bytes) : nil
+        var next = self
+        next.transactions = transactions.increasedByQuarter
+        return next.transactions < limit.transactions ? next : nil
     }
 }
 

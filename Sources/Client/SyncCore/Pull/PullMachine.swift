@@ -215,18 +215,15 @@ package struct PullMachine: Hashable, Sendable {
             state = .resting(poll: nil)
             return ([], .epochDoubted)
         case .vacated(let vacated):
-            let hadAccess = stored.hasAccess
             stored = vacated.stored
             head = stored.version
             hinted = HintedVersions()
             backoff.reset()
             resets = 0
-            if hadAccess, then.requestsPull(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
+            if then.requestsPull(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
             hasCaughtUp = true
             consent = DeleteConsent()
-            // A request that came meanwhile shortens the rest.
-            let interval = then == .rest ? turn.policy.pollIntervalWithHints : turn.policy.pollInterval
-            return (rest(for: interval, &turn), .progressed(vacated.outbox))
+            return (rest(for: turn.policy.pollIntervalWithHints, &turn), .progressed(vacated.outbox))
         case .braked(let deletes, let total):
             if let epoch = hello?.epoch, consent.use(for: deletes) {
                 state = .vacating(then: then)
@@ -289,6 +286,9 @@ package struct PullMachine: Hashable, Sendable {
     }
 
     /// Handles a person's consent to the deletions that the brake holds back.
+    ///
+    /// A pull follows, because the response that was held back may be older than the hints and requests that came
+    /// meanwhile.
     mutating func deletesAllowed(epoch: Epoch?) -> [SyncAction] {
         guard case .braked(let page, _, _, let poll) = state else {
             // The server is being asked again. Its new response may need the same consent.
@@ -296,11 +296,11 @@ package struct PullMachine: Hashable, Sendable {
             return []
         }
         if let page {
-            state = .applying(page, then: .rest)
+            state = .applying(page, then: .again)
             return disarm(poll) + [.store(.apply(page, after: stored.cursor, brake: nil))]
         }
         guard let epoch else { return [] }
-        state = .vacating(then: .rest)
+        state = .vacating(then: .again)
         return disarm(poll) + [.store(.vacate(space, of: epoch, brake: nil))]
     }
 

@@ -6,9 +6,7 @@ extension FieldRule {
     ///
     /// The names are `name`, `address`, and `url(SCHEME,…)`.
     public static func named(_ name: String) -> FieldRule? {
-        // Rules with the same name are equal, so the closure does not matter here.
-        let wanted = FieldRule(name: name) { _ in nil }
-        if let rule = [FieldRule.name, .address].first(where: { $0 == wanted }) { return rule }
+        if let rule = [FieldRule.name, .address].first(where: { $0.name == name }) { return rule }
         guard name.hasPrefix("url("), name.hasSuffix(")") else { return nil }
         let schemes = name.dropFirst("url(".count).dropLast().split(separator: ",", omittingEmptySubsequences: false)
         let isWellFormed = schemes.allSatisfy { scheme in

@@ -6,15 +6,18 @@ struct RunRecord: Codable, Hashable {
     /// When and where the run was, for people.
     let at: String
     let machine: String
+    /// The number of users in the databases.
+    let rows: Int64
     let rounds: Int
     let figures: [Figure]
 
     /// The fall of a ratio that fails the gate: more than the noise of a busy machine.
     static let permittedFall = 0.1
 
-    init(at: String, machine: String, rounds: Int, figures: [Figure]) {
+    init(at: String, machine: String, rows: Int64, rounds: Int, figures: [Figure]) {
         self.at = at
         self.machine = machine
+        self.rows = rows
         self.rounds = rounds
         self.figures = figures
     }

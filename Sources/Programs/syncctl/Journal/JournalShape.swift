@@ -1,3 +1,4 @@
+import RecordImport
 import SyncCore
 import SyncModel
 import SyncProgram
@@ -92,13 +93,13 @@ enum JournalShape {
                 let slot = catalog[mutation.collection]?.position(of: field)
                 let server =
                     if let row, let slot {
-                        "; the server has \(TransactionText.text(row.values[slot]))"
+                        "; the server has \(row.values[slot].displayText)"
                     } else if let old = replaced[field] {
-                        "; the server had \(TransactionText.text(old)) instead"
+                        "; the server had \(old.displayText) instead"
                     } else {
                         ""
                     }
-                lines.append("  \(field): \(TransactionText.text(value))\(server)")
+                lines.append("  \(field): \(value.displayText)\(server)")
             }
         }
         return lines
@@ -128,7 +129,7 @@ enum JournalShape {
         let client = side.stamp.client
         let device = clients.contains(client) ? "this device (\(client))" : "device \(client)"
         let author = side.account.map { "\($0.rawValue), \(device)" } ?? device
-        return (isDelete ? "nothing: the record was deleted" : TransactionText.text(side.value)) + ", by " + author
+        return (isDelete ? "nothing: the record was deleted" : side.value.displayText) + ", by " + author
     }
 
     /// Returns an entry as JSON for scripts.
@@ -195,7 +196,7 @@ enum JournalShape {
         var line = JSONLine()
         line.set("type", mutation.collection.rawValue)
         line.set("id", mutation.record.description)
-        for (field, value) in values { line.set(field.key, value) }
+        for (field, value) in values { line.set(field.rowKey, value) }
         return line
     }
 

@@ -1,3 +1,4 @@
+import RecordImport
 import SyncModel
 import SyncProgram
 
@@ -36,20 +37,7 @@ enum TransactionText {
         }
         line.set("type", mutation.collection.rawValue)
         line.set("id", mutation.record.description)
-        for (field, value) in mutation.patch { line.set(field.key, value) }
+        for (field, value) in mutation.patch { line.set(field.rowKey, value) }
         return line
-    }
-
-    /// Returns a value as text for people.
-    static func text(_ value: FieldValue) -> String {
-        switch value {
-        case .null: "nothing"
-        case .boolean(let bool): bool ? "yes" : "no"
-        case .integer(let number): String(number)
-        case .real(let number): "\(number)"
-        case .text(let text): "'\(text)'"
-        case .json(let text): text
-        case .reference(let id): id.description
-        }
     }
 }

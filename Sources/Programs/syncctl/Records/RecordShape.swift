@@ -1,3 +1,4 @@
+import RecordImport
 import SyncCore
 import SyncModel
 import SyncProgram
@@ -16,7 +17,7 @@ struct RecordShape {
         line.set("version", record.version.rawValue)
         line.set("pending", try store.isPending(schema.collection, record.id))
         if let space = try store.space(of: schema.collection, record.id) { line.set("space", space.rawValue) }
-        for (field, value) in zip(schema.fields, record.values) { line.set(field.name.key, value) }
+        for (field, value) in zip(schema.fields, record.values) { line.set(field.name.rowKey, value) }
         return line
     }
 
@@ -59,16 +60,5 @@ struct RecordShape {
             return text
         }
         return record.uid.isValid ? "#\(record.uid)" : record.id.description
-    }
-}
-
-extension FieldName {
-    /// The JSON key of the field. If the field has the name of a key of the line itself, such as `id`, the prefix `field.`
-    /// is added.
-    var key: String {
-        switch self {
-        case "type", "key", "id", "uid", "version", "pending", "space", "result", "intent": "field.\(self)"
-        default: rawValue
-        }
     }
 }

@@ -33,6 +33,9 @@ struct SyncCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--watch and --wait cannot be combined: a watch runs until it is stopped; expected one of them")
         }
+        if let wait, wait <= .zero {
+            throw ValidationError("--wait: expected a duration greater than 0, or no --wait for a single attempt")
+        }
     }
 
     static func duration(_ text: String) throws -> Duration {

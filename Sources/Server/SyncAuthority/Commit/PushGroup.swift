@@ -53,10 +53,6 @@ struct PushGroup {
             return .refused(.identityConflict(number: first.number))
         }
         let known = try transaction.ledger(of: key)
-        if known == .empty, owner != nil {
-            try transaction.forgetOutcomes(
-                ofFormerIncarnationsOf: key, keeping: AuthorityLimits.keptIncarnations)
-        }
         let repeats: [TransactionResult]
         switch try replay(from: known, in: transaction) {
         case .refused(let refusal): return .refused(refusal)
@@ -80,6 +76,10 @@ struct PushGroup {
                 try transaction.mark(request.identity.client, replacedBy: nil)
             }
             for client in replaced.sorted() { try transaction.mark(client, replacedBy: request.identity.client) }
+        }
+        if known == .empty, owner != nil {
+            try transaction.forgetOutcomes(
+                ofFormerIncarnationsOf: key, keeping: AuthorityLimits.keptIncarnations)
         }
         var ledger = known
         var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
