@@ -1,8 +1,9 @@
--- The authority's tables in PostgreSQL, in their own schema. They are those of `authority/` for SQLite, with the types of PostgreSQL.
+-- The authority's tables in PostgreSQL, in their own schema. They correspond to those of `authority/` for SQLite, with the types of
+-- PostgreSQL. Two things differ: `server.singleton` is `server.only` in SQLite, and `change_feed` has its columns in another order.
 -- Names are names of the model, and sort by their bytes. Ids are the 16 bytes of a UUID. Numbers in blobs are big-endian.
 
 -- The identity of the history, the secret key that authenticates its cursors, the last value of the server's hybrid clock (all 64
--- bits), and the numbers of times that the stored models and the members have changed.
+-- bits), and the revision counters of the models and the members.
 CREATE TABLE server (
     singleton BIGINT PRIMARY KEY CHECK (singleton = 1),
     epoch TEXT COLLATE "C" NOT NULL CHECK (length(epoch) BETWEEN 1 AND 64),
@@ -23,7 +24,7 @@ CREATE TABLE space (
     CHECK (0 <= horizon AND horizon <= head)
 );
 
--- The accounts that may read and write in each space, by their roles. A space with members is for its members only.
+-- Members of each space with their roles. A space that has members is accessible only to them.
 CREATE TABLE member (
     space TEXT COLLATE "C" NOT NULL,
     principal TEXT COLLATE "C" NOT NULL,
@@ -48,8 +49,8 @@ CREATE TABLE record (
     -- For each of `fields`, in the order of their names: version 8, time 8, client 16, incarnation 8. Empty when all are
     -- as created.
     origins BYTEA NOT NULL CHECK (length(origins) % 40 = 0),
-    -- Edits that set the value that a field already had, without having seen it. If the value loses, their clients get a notice,
-    -- too. For each: the position in `fields` 8, time 8, client 16.
+    -- Edits that set a value equal to the current one without having seen it. If that value later loses a conflict, their clients
+    -- are notified, too. For each: the position in `fields` 8, time 8, client 16.
     equal_edits BYTEA NOT NULL DEFAULT '' CHECK (length(equal_edits) % 32 = 0),
     PRIMARY KEY (collection, id)
 );
@@ -90,13 +91,14 @@ CREATE TABLE change_feed (
     at BIGINT NOT NULL,
     -- The fingerprint of the history up to this commit: a hash over the chain before it, and the commit.
     chain BYTEA NOT NULL CHECK (length(chain) = 16),
-    -- The size of all changes of the space up to this commit, in bytes. Two of them tell the size of the commits between.
+    -- The size of all changes of the space up to this commit, in bytes. The difference of two values is the size of the
+    -- commits between them.
     total_bytes BIGINT NOT NULL,
     PRIMARY KEY (space, version)
 );
 
--- The principal that first used each client id. No other principal can push with it. An id is replaced by the
--- one under which its device pushes now, or by itself if an operator has released it. It then does not count for the limit of devices.
+-- The principal that first used each client id. No other principal can push with it. `replaced_by` is the client id with which the
+-- device continued, or the id itself if an operator released it. Replaced ids do not count toward the device limit.
 CREATE TABLE client (
     id BYTEA PRIMARY KEY CHECK (length(id) = 16),
     principal TEXT COLLATE "C" NOT NULL,
@@ -148,7 +150,7 @@ CREATE TABLE conflict (
     loser BYTEA NOT NULL CHECK (length(loser) = 24),
     -- The client whose value lost, to which the notice is addressed.
     recipient BYTEA NOT NULL CHECK (length(recipient) = 16),
-    -- Who pushed the edit that met another.
+    -- The author of the push that caused the conflict.
     principal TEXT COLLATE "C" NOT NULL,
     client BYTEA NOT NULL CHECK (length(client) = 16),
     incarnation BIGINT NOT NULL,

@@ -2,7 +2,7 @@
 -- blobs are big-endian.
 
 -- The identity of the history, the secret key that authenticates its cursors, the last value of the server's hybrid clock (all 64
--- bits), and the numbers of times that the stored models and the members have changed.
+-- bits), and the revision counters of the models and the members.
 CREATE TABLE server (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     epoch TEXT NOT NULL CHECK (length(epoch) BETWEEN 1 AND 64),
@@ -30,7 +30,7 @@ CREATE TABLE space (
     CHECK (0 <= horizon AND horizon <= head)
 ) STRICT, WITHOUT ROWID;
 
--- The accounts that may read and write in each space, by their roles. A space with members is for its members only.
+-- Members of each space with their roles. A space that has members is accessible only to them.
 CREATE TABLE member (
     space TEXT NOT NULL,
     principal TEXT NOT NULL,
@@ -55,8 +55,8 @@ CREATE TABLE record (
     -- For each of `fields`, in the order of their names: version 8, time 8, client 16, incarnation 8. Empty when all are
     -- as created.
     origins BLOB NOT NULL CHECK (length(origins) % 40 = 0),
-    -- Edits that set the value that a field already had, without having seen it. If the value loses, their clients get a notice,
-    -- too. For each: the position in `fields` 8, time 8, client 16.
+    -- Edits that set a value equal to the current one without having seen it. If that value later loses a conflict, their clients
+    -- are notified, too. For each: the position in `fields` 8, time 8, client 16.
     equal_edits BLOB NOT NULL DEFAULT x'' CHECK (length(equal_edits) % 32 = 0),
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
@@ -90,7 +90,8 @@ CREATE TABLE change_feed (
     -- The fingerprint of the history up to this commit: a hash over the chain before it, and the commit. It stands before the
     -- changes, which may be long, so that SQLite need not read them to find it.
     chain BLOB NOT NULL CHECK (length(chain) = 16),
-    -- The size of all changes of the space up to this commit, in bytes. Two of them tell the size of the commits between.
+    -- The size of all changes of the space up to this commit, in bytes. The difference of two values is the size of the
+    -- commits between them.
     total_bytes INTEGER NOT NULL,
     -- How many changes, and what they are, as a JSON array.
     changed INTEGER NOT NULL CHECK (changed > 0),
@@ -104,8 +105,8 @@ CREATE TABLE change_feed (
     PRIMARY KEY (space, version)
 ) STRICT;
 
--- The principal that first used each client id. No other principal can push with it. An id is replaced by the
--- one under which its device pushes now, or by itself if an operator has released it. It then does not count for the limit of devices.
+-- The principal that first used each client id. No other principal can push with it. `replaced_by` is the client id with which the
+-- device continued, or the id itself if an operator released it. Replaced ids do not count toward the device limit.
 CREATE TABLE client (
     id BLOB PRIMARY KEY CHECK (length(id) = 16),
     principal TEXT NOT NULL,
@@ -157,7 +158,7 @@ CREATE TABLE conflict (
     loser BLOB NOT NULL CHECK (length(loser) = 24),
     -- The client whose value lost, to which the notice is addressed.
     recipient BLOB NOT NULL CHECK (length(recipient) = 16),
-    -- Who pushed the edit that met another.
+    -- The author of the push that caused the conflict.
     principal TEXT NOT NULL,
     client BLOB NOT NULL CHECK (length(client) = 16),
     incarnation INTEGER NOT NULL,

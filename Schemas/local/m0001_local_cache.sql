@@ -4,7 +4,7 @@
 -- The identity of this database and its state in relation to the server. One row.
 CREATE TABLE sync_meta (
     one INTEGER PRIMARY KEY CHECK (one = 1),
-    -- (client, incarnation) is who pushes; next_number is the number of the next transaction to be sent.
+    -- (client, incarnation) identifies this device in pushes; next_number is the number of the next transaction to be sent.
     client TEXT NOT NULL,
     incarnation INTEGER NOT NULL,
     next_number INTEGER NOT NULL,
@@ -12,12 +12,12 @@ CREATE TABLE sync_meta (
     last_sequence INTEGER NOT NULL DEFAULT 0,
     -- The identity of the server's history; NULL before the first contact.
     epoch TEXT,
-    -- The device's hybrid logical clock: the milliseconds of the wall shifted left by 16, and a counter.
+    -- The device's hybrid logical clock: wall-clock milliseconds << 16 | counter.
     clock INTEGER NOT NULL,
     -- How many milliseconds the server's clock was ahead of the device's at the last contact; NULL before the first.
     clock_offset INTEGER,
-    -- The account that the database belongs to: that of the last hello until something is
-    -- exchanged, and the same ever after. NULL before the first contact.
+    -- The account that the database belongs to. Until data is exchanged, the account of the last hello; fixed afterward. NULL before
+    -- the first contact.
     account TEXT,
     -- 1 once anything was sent to a server or came from one. Until then, another account may take the database.
     has_exchanged INTEGER NOT NULL DEFAULT 0 CHECK (has_exchanged IN (0, 1)),
@@ -40,13 +40,13 @@ CREATE TABLE sync_meta (
 -- The history of the device's contact with the server. At most one row. Times are milliseconds since 1970.
 CREATE TABLE sync_contact (
     one INTEGER PRIMARY KEY CHECK (one = 1),
-    -- When everything was last in sync, and what has failed first since then.
+    -- When everything was last in sync, and the last failure since then, with the time at which it began.
     last_sync INTEGER,
     failure_code TEXT,
     failure_message TEXT,
     failure_at INTEGER,
-    -- The end of the pause that a server asked for, and its length in milliseconds. If more than that is left of it, the clock has
-    -- been set back.
+    -- The end of the pause that a server asked for, and its length in milliseconds. If the remaining time exceeds the length, the
+    -- clock has been set back.
     paused_until INTEGER,
     paused_for INTEGER,
     -- The address of that server. A device that is pointed at another server does not wait for it.
@@ -67,13 +67,13 @@ CREATE TABLE sync_field (
     type TEXT NOT NULL,
     -- For a reference: the collection that it points into.
     target TEXT,
-    -- The root page of the collection's table. The schema of a new database can replace a lost one only if it is the same there.
+    -- Root page of the table. A lost schema can be borrowed from a new database only if the root pages match.
     root INTEGER NOT NULL,
     PRIMARY KEY (collection, position)
 ) STRICT, WITHOUT ROWID;
 
--- The models of the application that opened the database last, as Schemas/catalog describes them: by them a program that serves any
--- application knows what is here. At most one row.
+-- The models of the application that opened the database last, as Schemas/catalog describes them, so that generic tools can
+-- interpret this database. At most one row.
 CREATE TABLE sync_catalog (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     models TEXT NOT NULL
@@ -99,10 +99,10 @@ CREATE TABLE sync_space (
     -- empty, snapshot (its pages are coming), catching_up (to complete_at), complete
     phase TEXT NOT NULL DEFAULT 'empty' CHECK (phase IN ('empty', 'snapshot', 'catching_up', 'complete')),
     complete_at INTEGER NOT NULL DEFAULT 0,
-    -- 1 while a snapshot is taken beside rows that were here before: sync_seen then tells what it has shown.
+    -- 1 while a snapshot is applied over existing rows; sync_seen then lists the records that it contained.
     marks INTEGER NOT NULL DEFAULT 0,
-    -- While a snapshot is taken: the collections that it has shown, in their order and between spaces, the last record, and how
-    -- many. The next page goes on behind that.
+    -- Progress of the snapshot: the collections received, in their order and separated by spaces, the last record id, and the row
+    -- count. The next page continues there.
     shown_collections TEXT NOT NULL DEFAULT '',
     shown_last BLOB,
     shown_rows INTEGER NOT NULL DEFAULT 0,
@@ -145,7 +145,7 @@ CREATE TABLE sync_outbox (
     version INTEGER,
     -- Milliseconds since 1970. Lowered when the device's clock turns out to have been ahead.
     written_at INTEGER NOT NULL,
-    -- Why the server refuses to take the transaction: its number is then sent with an empty one in its place.
+    -- The server's reason for refusing the transaction. An empty transaction is then sent under its number.
     refusal_code TEXT,
     refusal_message TEXT,
     -- The collection, or collection.field, that the server does not know yet. NULL unless the entry is held.
@@ -226,21 +226,22 @@ CREATE TABLE sync_deleted (
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
--- The journal: rejected, cancelled, merged, and overwritten transactions, and values that a restored server has lost, for a person
--- to look up. It is bounded in entries and bytes.
+-- The journal, for a person to look up: rejected, cancelled, merged, and overwritten transactions, values that a restored server has
+-- lost or that a salvage offers, and entries that say that the server removed notices. It is bounded in entries and bytes.
 CREATE TABLE sync_journal (
     -- Never reused, not even the number of a deleted entry.
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     -- Milliseconds since 1970.
     at INTEGER NOT NULL,
-    -- NULL for lost values that no transaction of this device wrote.
+    -- NULL for lost and overwritten values, and for removed notices.
     sequence INTEGER,
     event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'notices_removed', 'cancelled', 'lost')),
     state TEXT NOT NULL CHECK (state IN ('active', 'restored', 'dismissed')),
     -- The space of the entry. When the account loses access to a space, the values of others in its entries are removed. NULL where
-    -- a salvage could not read it; the entry then counts as one of every space.
+    -- a salvage could not read it. Then it is read as `default`, but a loss of access to any space affects the entry.
     space TEXT,
-    -- The transaction, as JSON; NULL for a merged one. For an overwritten one: what would make a deleted record again.
+    -- The transaction, as JSON; NULL for a merged one and for removed notices. For an overwritten one: the creates that restore its
+    -- deleted records, or NULL if there are none.
     payload TEXT,
     -- Creates of the records that the entry's transaction changes, in the state that was shown, so that it can be restored after
     -- they were deleted. NULL if it changes no record that a server has sent.
@@ -307,8 +308,8 @@ CREATE TABLE sync_foreign (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sync_foreign_space ON sync_foreign (space);
 
--- The optional references that a restored entry left out, because their targets were not here. When another entry creates the
--- target, each is set, unless its field has changed since: `held` is the reference that the field kept.
+-- Optional references that a restore omitted because the target was missing. Restoring the target sets them, unless the field has
+-- changed since. `held` is the reference that the field kept.
 CREATE TABLE sync_dropped_reference (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,

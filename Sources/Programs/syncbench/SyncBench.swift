@@ -3,7 +3,7 @@ import BenchmarkUsers
 import Foundation
 import SyncRuntimeLive
 
-/// Prints the engine's speed relative to the SQLite C API doing the same work in the same run.
+/// Measures the engine relative to a C program that does the same work in the same run.
 @main
 struct SyncBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,11 +16,11 @@ struct MeasureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "measure", abstract: "Measure everything, and print medians of ratios.",
         discussion: """
-            Each line begins with the row of the table of goals and the ratio: the cost of the C program, or of another stated \
-            basis, divided by that of the engine. More is better. Figures without a basis have their unit instead.
+            Each line begins with the row id (P1 to P12) and the ratio: the cost of the C program, or of another stated basis, \
+            divided by that of the engine. More is better. Figures without a basis have their unit instead.
             """)
 
-    @Option(help: "How often each pair is measured; the medians are printed.")
+    @Option(help: "Number of measurements of each pair. The median is printed.")
     var rounds = 5
 
     @Option(help: "Users in the databases, a multiple of 1000.")
@@ -62,7 +62,7 @@ struct MeasureCommand: AsyncParsableCommand {
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
-        // A record that cannot be read is found before the work.
+        // Fail before the measurements if the record cannot be read.
         let earlier = try gate.map { try RunRecord(file: $0) }
 
         if let plot { return try await plotGrowth(to: plot, in: folder) }
@@ -135,8 +135,7 @@ struct MeasureCommand: AsyncParsableCommand {
     }
 }
 
-/// Writes a line immediately, even into a pipe. Does not use stdio, because flushing all of its streams waits for a
-/// thread that reads from one.
+/// Writes a line immediately, even into a pipe. Does not use stdio: flushing it can block on another thread's read.
 func say(_ line: String) {
     ByteSink.standardOutput.write(line + "\n")
 }

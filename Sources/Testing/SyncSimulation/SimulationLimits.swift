@@ -19,11 +19,12 @@ public enum SimulationLimits {
     public static let recordedTextBytes = 8_192
     /// The additional time that an engine may take to stop on a slow processor, where timers are late.
     public static let stopTolerance = Duration.seconds(60)
-    /// One day. A device that is suspended during a pause of at least this length counts as sleeping for days.
+    /// One day: the unit of long pauses, of clock errors, and of forged times. A device that is suspended during a pause of
+    /// at least this length counts as sleeping for days.
     public static let day = Duration.seconds(86_400)
     /// The number of outbox entries to read at once where the whole outbox is not needed.
     public static let outboxPart = 16
-    /// The number of outbox entries per skipped check: a device is checked less often the longer its outbox is.
+    /// A device with n outbox entries is checked in full only every (n / 24 + 1)th time.
     public static let outboxEntriesPerCheck = 24
     /// The number of outbox entries that a recording lists at each step. It counts the others.
     public static let recordedOutboxEntries = 100

@@ -38,7 +38,8 @@ final class KeyFolder: Sendable {
     /// Returns an authenticator with the keys of the file.
     ///
     /// - Parameters:
-    ///   - keys: the path of the keys; nil for that of the file.
+    ///   - keys: the path of the key file; nil for `file`.
+    ///   - limit: the maximum number of verified tokens in memory.
     ///   - lines: receives the lines of the log.
     func tokens(
         keys: String? = nil, skew: Duration = .seconds(60), now: @escaping @Sendable () -> WallTime = TestServer.now,

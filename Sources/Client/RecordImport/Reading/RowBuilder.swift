@@ -64,10 +64,11 @@ struct RowBuilder {
         return field
     }
 
-    /// Returns the field with a name, as `field(_:)` does, once.
+    /// Returns the field with a name, and fails if the field was claimed before.
     ///
-    /// - Throws: An `ImportError`, even when only another name of the same field was claimed before: `field.title` is
-    ///   `title`.
+    /// `field.title` and `title` are the same field.
+    ///
+    /// - Throws: An `ImportError` when the collection has no such field, or when the field was claimed before.
     mutating func claim(_ name: String) throws(ImportError) -> FieldSchema {
         let field = try field(name)
         guard claimed.insert(field.name).inserted else {

@@ -71,8 +71,7 @@ extension SyncEngine {
         }
     }
 
-    /// Records a change of the contact in the status and in the store. If the store fails, only this run knows the
-    /// change.
+    /// Updates the contact in the status and in the store. If the store fails, the change is lost at the end of the run.
     func note(_ change: ContactChange) {
         let now = runtime.now()
         var change = change

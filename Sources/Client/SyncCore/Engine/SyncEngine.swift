@@ -4,9 +4,9 @@ public import SyncModel
 
 /// Keeps a local store and a server in sync, in the background.
 ///
-/// The actor holds no policy: it passes events to the session machine, carries out the actions that come back, and
-/// feeds their results in as events. The host calls `run()` once, in its own task; the engine fits a
-/// swift-service-lifecycle service.
+/// The session machine makes all decisions about the sync. The actor passes events to it, carries out the actions that
+/// come back, and feeds their results in as events. The host calls `run()` once, in its own task. For
+/// swift-service-lifecycle, wrap the engine in a `Service`.
 public actor SyncEngine {
     let store: any EngineStore & LocalStore
     /// Provides the commands that send requests. Only the provider knows the transport.
@@ -211,7 +211,7 @@ public actor SyncEngine {
         for space in new.spaces where space.pull == .idle { answeredRequests[space.space] = handledRequests }
         new.answeredRequests = new.spaces.map { answeredRequests[$0.space] ?? 0 }.min() ?? 0
         if new.isPaused {
-            // A pause that is over may be followed by one for which the server named no time.
+            // A pause without an end time may follow one that has ended. The contact then still has the ended one.
             let now = runtime.now()
             new.pausedUntil = contact.restOfPause(by: commands.serverAddress, at: now).map(now.advanced(by:))
         }

@@ -22,11 +22,11 @@ public struct LostChange: Hashable, Sendable {
 /// - Its field has been changed since the entry was made. If another device has created the record again, a creation
 ///   fills only the fields that are still empty.
 /// - A restored server has its record's id in another space.
-/// - It would empty a field. The device does not know whether a user emptied the field, or it had no value yet in the
-///   lost history.
+/// - It would empty a field. The device cannot tell whether a user cleared the field, or the field never had a value in
+///   the lost history.
 /// - Another entry has another value of its field. The value of a creation is preferred, and otherwise the value of the
-///   newest entry. There is one exception: after two restores of a server, an older entry may have a newer value. This
-///   is so if it replaced the value of the newer entry.
+///   newest entry. Exception: after two server restores, an older entry wins if its edit replaced the newer entry's
+///   value.
 package struct LostEntries: Sendable {
     /// The reason why a change is not restored together with others.
     package enum Obstacle: Hashable, Sendable {
@@ -90,16 +90,18 @@ package struct LostEntries: Sendable {
 
     /// The entries, newest first.
     private var entries: [Entry] = []
-    /// For each field that edits set, the hash of the value in the entry that was added last. A field whose change has an
-    /// obstacle is missing.
-    private var newest: [LostChange: Int] = [:]
+    /// For each field that edits set, the hash of the value in the entry that was added last of those that set it.
+    /// This is the oldest of these entries so far, because entries are added newest first. A field whose change in that
+    /// entry has an obstacle is missing.
+    private var lastAddedValue: [LostChange: Int] = [:]
 
     package init() {}
 
     /// Adds an entry. The caller adds the newest entry first.
     ///
     /// - Parameters:
-    ///   - obstacles: The changes that stay in the journal whatever the other entries are, and why.
+    ///   - obstacles: The changes that cannot be restored without the other entries, with the reasons. The reason
+    ///     `outdated` does not apply to an edit that replaced the last added value of its field.
     ///   - replacements: The ids of the records that have replaced deleted records of the entry. A restore writes to them.
     package mutating func add(
         _ number: Int64, _ changes: Transaction, obstacles: [LostChange: Obstacle],
@@ -132,11 +134,11 @@ package struct LostEntries: Sendable {
                     let value = Value(
                         place: place, hash: edit.value.hashValue, before: edit.before.hashValue, change: change)
                     entry.set(change, value)
-                    // The field differs from what this edit replaced only because that value was lost, too.
-                    if entry.left[change] == .outdated, newest[place] == value.before {
+                    // This field is outdated only because the value that this edit replaced was lost, too.
+                    if entry.left[change] == .outdated, lastAddedValue[place] == value.before {
                         entry.left[change] = edit.value.isNull ? .emptiesField : nil
                     }
-                    newest[place] = entry.left[change] == nil ? value.hash : nil
+                    lastAddedValue[place] = entry.left[change] == nil ? value.hash : nil
                 }
             case .delete: break
             }
@@ -187,7 +189,7 @@ extension LocalStore {
         return lost
     }
 
-    /// Returns the ids of the records that have replaced records of lost changes, which are not here.
+    /// Returns the replacements of changed records that are no longer on this device.
     private func replacements(in lost: Transaction) throws(StoreError) -> [RecordAddress: RecordID] {
         var replacements: [RecordAddress: RecordID] = [:]
         for mutation in lost.mutations where catalog[mutation.collection] != nil {
@@ -245,8 +247,8 @@ extension Mutation {
 }
 
 extension Record {
-    /// Returns the fields that have other values than the patch, and whether the patch has values for fields that have
-    /// been empty since the record was created.
+    /// Returns the fields that were set and whose values differ from the patch, and whether the patch can fill any field
+    /// that was never set.
     fileprivate func difference(from patch: Patch, _ schema: ModelSchema) -> (others: [FieldName], canFill: Bool) {
         var others: [FieldName] = []
         var canFill = false

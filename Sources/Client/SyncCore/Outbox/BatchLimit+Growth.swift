@@ -1,8 +1,7 @@
 extension BatchLimit {
     /// Returns this limit with a quarter more transactions, or nil if they would reach the full `limit`.
     ///
-    /// The limit on bytes does not change. The number of transactions grows in steps, because a batch at the full limit
-    /// was too large or too slow.
+    /// Grows in steps, because a full batch was too large or too slow before. The byte limit does not change.
     func increased(within limit: BatchLimit) -> BatchLimit? {
         var next = self
         next.transactions = transactions.increasedByQuarter

@@ -1,6 +1,7 @@
 import SyncModel
 
-// The claims of a page that cannot be true. A server that makes one could cause an endless loop or a step backward.
+// Detects pages whose claims contradict the stored state, the request, or earlier pages. Accepting one could cause an
+// endless loop or move the device backward.
 
 extension PullPage {
     /// Returns why the page cannot be true, as a message; nil if it can.
@@ -35,8 +36,8 @@ extension PullPage {
         return nil
     }
 
-    /// Returns whether the device knows more of the space after the page. Each page of a snapshot is progress, because
-    /// the store ensures that the rows increase.
+    /// Returns whether the page advanced the device. Each page of a snapshot with a new cursor does, because the store
+    /// ensures that the rows increase.
     func isProgress(from before: StoredSpace, to after: StoredSpace) -> Bool {
         guard before.cursor != after.cursor else { return false }
         return switch content {

@@ -2,7 +2,7 @@ public import SyncModel
 import TomboloModeling
 
 extension FieldRule {
-    /// Returns the rule with a name, for a catalog that was read from a file; nil for an unknown name.
+    /// Returns the rule that a catalog file refers to by name; nil if the name is unknown.
     ///
     /// The names are `name`, `address`, and `url(SCHEME,…)`.
     public static func named(_ name: String) -> FieldRule? {

@@ -10,11 +10,12 @@ struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync", abstract: "Sync this device with the server.",
         discussion: """
-            Sends the outbox and downloads changes, then exits. With --wait, it exits after that time at the latest; what has \
-            arrived is kept, and the next sync continues there. If another process already syncs this database, waits \
-            until that process has synced everything: up to 30 s, or up to the time given with --wait. With --watch, keeps \
-            running until it is stopped, and records at least once a minute that everything is in sync. The exit status of a \
-            stopped watch is that of a sync that ends then: of what was in the way, or 0 if nothing was.
+            Sends the outbox and downloads changes, then exits. With --wait, it exits after that time at the latest. \
+            Downloaded data is kept, and the next sync resumes from it. If another process already syncs this database, \
+            waits until that process has synced everything: up to 30 s, or up to the time given with --wait. With --watch, \
+            keeps running until it is stopped, and records at least once a minute that everything is in sync. When a watch \
+            is stopped, its exit status shows the obstacle to syncing. If there was none, it is 0, or 6 if the journal has \
+            new entries.
             """)
 
     @OptionGroup var options: GlobalOptions
@@ -22,16 +23,23 @@ struct SyncCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Longest time of the sync, during which failures are tried again. Without it, the first failure ends the sync.",
+            """
+            Maximum duration of the sync. Failures are retried during this time. Without this option, the first failure ends \
+            the sync.
+            """,
             valueName: "duration"),
         transform: SyncCommand.duration)
     var wait: Duration?
-    @Flag(help: "Allow the deletions that the mass-delete brake holds back.") var allowDeletes = false
+    @Flag(
+        help: """
+            Allow the deletions that the mass-delete brake holds back. Has no effect while another process syncs this \
+            database.
+            """)
+    var allowDeletes = false
 
     func validate() throws {
         if watch, wait != nil {
-            throw ValidationError(
-                "--watch and --wait cannot be combined: a watch runs until it is stopped; expected one of them")
+            throw ValidationError("--watch and --wait cannot be combined: a watch runs until it is stopped")
         }
         if let wait, wait <= .zero {
             throw ValidationError("--wait: expected a duration greater than 0, or no --wait for a single attempt")
@@ -40,7 +48,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     static func duration(_ text: String) throws -> Duration {
         guard let duration = DurationText(parsing: text)?.duration else {
-            throw ValidationError("'\(text)': expected a duration such as 500ms, 30s or 5m")
+            throw ValidationError("'\(text)' is not a duration; expected a value such as 500ms, 30s, or 5m")
         }
         return duration
     }
@@ -146,8 +154,8 @@ struct SyncCommand: AsyncParsableCommand {
     /// Records that the sync is complete, or why it has failed, for `syncctl status` and `syncctl doctor`. Only the
     /// holder of the lease may call this.
     ///
-    /// The engine itself records its failures, but it does not know that a wait is over, or that a sync is at a
-    /// standstill. On a full disk, nothing can be recorded.
+    /// The engine itself records its failures, but it does not know that a wait is over, or that a sync cannot make
+    /// progress. On a full disk, nothing can be recorded.
     private func record(_ ending: SyncEnding, _ client: ClientComposition) {
         guard let store = try? client.store else { return }
         if case .inSync = ending {

@@ -15,7 +15,7 @@ struct PushGroup {
     let usage: AccountUsage
     /// The application's rejections, by transaction number.
     let rejections: [TransactionNumber: Rejection]
-    /// The time that the push has waited on this server. Its edits are older by that time than the device has said.
+    /// The time that the push waited on this server, which is added to the age of its edits.
     let waited: Duration
 
     enum Verdict {
@@ -30,9 +30,12 @@ struct PushGroup {
 
     private var key: LedgerKey { LedgerKey(principal: principal, identity: request.identity) }
 
-    /// - Parameter shared: the server's state, which all groups of a database transaction share. It changes only if the
-    ///   group is answered, and so does `added`.
-    /// - Parameter added: the amounts by which the groups of the database transaction have added to the storage of accounts.
+    /// Applies the group within a database transaction.
+    ///
+    /// - Parameters:
+    ///   - shared: the server's state, which all groups of a database transaction share. It changes only if the group is
+    ///     answered, and so does `added`.
+    ///   - added: the amounts by which the groups of the database transaction have added to the storage of accounts.
     func apply(
         in transaction: some AuthorityTransaction, at shared: inout AuthorityState,
         adding added: inout [Principal: StoredUsage]
@@ -61,7 +64,8 @@ struct PushGroup {
 
         let stored = try models.catalog(at: state, in: transaction)
         let rights = try members.rights(at: state, in: transaction)
-        // A repeat only gets its outcomes again, even if another client has replaced this one.
+        // A push that only repeats transactions is not checked against the device limit, even if another client has
+        // replaced this one.
         let isCounted = owner.map { $0.replacement == nil || repeats.count == transactions.count } ?? false
         if !isCounted {
             let replaced = try replacedClients(in: transaction)
@@ -107,7 +111,8 @@ struct PushGroup {
             try transaction.forgetOutcomes(of: key, below: TransactionNumber(ledger.outcomeHorizon), keeping: 0)
         }
         if conflictBytes > 0, let first = request.transactions.first {
-            // The device has the outcomes before its current push, whatever it acknowledges.
+            // A client that pushes has received all outcomes of the transactions before this push, even if it has not
+            // acknowledged them.
             try transaction.forgetOutcomes(
                 of: key, below: first.number, keeping: AuthorityLimits.keptOutcomeBytes)
         }
@@ -124,8 +129,9 @@ struct PushGroup {
 
     /// Returns the former clients of the pushing device that still count.
     ///
-    /// If a database is restored from the same backup again, it names a client that another one has replaced already. Then
-    /// that one is replaced. If it is the client of another copy that still pushes, it counts again with its next push.
+    /// A backup may be restored twice. It then names a client that was already replaced, and the latest replacement of that
+    /// client is replaced instead. If the latest replacement belongs to another active copy, it counts again with its next
+    /// push.
     private func replacedClients(in view: some AuthorityView) throws(AuthorityStoreError) -> Set<ClientID> {
         var known: Set<ClientID> = [request.identity.client]
         var clients: Set<ClientID> = []
@@ -280,7 +286,7 @@ struct PushGroup {
         StampPolicy(now: now, age: numbered.age.map { $0 + waited }, permittedSkew: policy.permittedSkew)
     }
 
-    /// Advances the server's clock past the times by which the edits are compared.
+    /// Advances the server's clock to at least the time stamps of the edits.
     ///
     /// A time that a device claims counts only if it is plausible (`StampPolicy`). Otherwise, a device with a wrong
     /// clock would advance the server's clock, and thereby the clocks of all devices. Their edits would win over later

@@ -1,4 +1,4 @@
-/// One object of a collection, as one party holds it at one moment.
+/// A record of a collection, as one device or server holds it at one moment.
 public struct Record: Hashable, Sendable {
     /// The id that the creating client chose. It never changes and is never reused.
     public let id: RecordID

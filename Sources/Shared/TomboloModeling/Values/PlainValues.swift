@@ -54,7 +54,7 @@ extension Bool: ModelValue {
     public var stored: FieldValue? { .boolean(self) }
 }
 
-/// A date is stored as whole microseconds since 1970 in UTC. A date that was set reads back rounded to a microsecond.
+/// Stored as whole microseconds since 1970 (UTC), so a date is rounded to the nearest microsecond.
 extension Date: OrderedValue {
     public typealias Base = Date
     public static var storage: FieldType { .integer }
