@@ -46,7 +46,7 @@ struct CountedServer {
             guard case .pull(.page(let page)) = try response(to: try request.encode(), of: .pull),
                 case .snapshot(let groups, _, _) = page.content
             else { throw BenchmarkError("the server did not return a page with \(left) rows left") }
-            left -= groups.reduce(0) { $0 + Int64($1.records.count) }
+            left -= groups.reduce(0) { $0 + Int64($1.count) }
             cursor = page.cursor
         }
         guard left == 0 else { throw BenchmarkError("the server sent \(-left) rows too many") }

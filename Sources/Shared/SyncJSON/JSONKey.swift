@@ -27,6 +27,14 @@ package struct JSONKey {
         return true
     }
 
+    /// Returns whether the first key comes before the second in the order of their bytes.
+    static func precedes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        for index in 0..<min(left.count, right.count) where left[index] != right[index] {
+            return left[index] < right[index]
+        }
+        return left.count < right.count
+    }
+
     var decoded: [UInt8] {
         isEscaped ? JSONEscapes.decode(bytes) : Array(bytes)
     }

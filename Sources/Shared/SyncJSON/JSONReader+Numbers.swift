@@ -58,6 +58,12 @@ extension JSONReader {
         }
         var magnitude: UInt64 = 0
         var isExact = true
+        // 18 digits cannot overflow.
+        let end = min(position + 18, bytes.count)
+        while position < end, case let digit = bytes[position] &- UInt8(ascii: "0"), digit < 10 {
+            magnitude = magnitude &* 10 &+ UInt64(digit)
+            position += 1
+        }
         while isDigit(position) {
             let (product, overflow) = magnitude.multipliedReportingOverflow(by: 10)
             let (sum, carry) = product.addingReportingOverflow(UInt64(bytes[position] - UInt8(ascii: "0")))

@@ -49,28 +49,21 @@ extension JSONReader {
 
     /// Skips to the next quote, backslash, control character, or non-ASCII byte, eight bytes per step.
     private mutating func skipPlainBytes() {
-        let ones: UInt64 = 0x0101_0101_0101_0101
         let tops: UInt64 = 0x8080_8080_8080_8080
         let raw = UnsafeRawBufferPointer(bytes)
         while position + 8 <= raw.count {
             let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
-            let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
-            // The lowest top bit that is set marks the first special byte. A borrow can only set bits above it.
-            let special =
-                ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
-                | word
-            guard special & tops == 0 else {
-                position += (special & tops).trailingZeroBitCount / 8
+            let special = JSONEscapes.marks(in: word) | word & tops
+            guard special == 0 else {
+                position += special.trailingZeroBitCount / 8
                 return
             }
             position += 8
         }
         while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0..<0x20, 0x80...0xFF: return
-            default: position += 1
-            }
+            let byte = bytes[position]
+            if byte >= 0x80 || JSONEscapes.isNeeded(for: byte) { return }
+            position += 1
         }
     }
 
@@ -138,6 +131,23 @@ extension JSONReader {
 
 /// The escapes in JSON strings.
 enum JSONEscapes {
+    /// Whether a string cannot contain the byte without an escape.
+    static func isNeeded(for byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    /// Returns a mark of the first of eight bytes that needs an escape, which is the lowest byte: the lowest bit that is
+    /// set is the top bit of that byte. Higher bits mean nothing. Zero if no byte needs an escape.
+    static func marks(in word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+        let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+        // A borrow can only set bits above the first mark.
+        return (((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash))
+            & tops
+    }
+
     /// Returns the decoded bytes of a string whose escapes have been checked.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []

@@ -84,14 +84,27 @@ package struct JSONReader: ~Copyable {
     /// The state of reading one object: `beginObject` creates it, and each `nextKey` updates it.
     package struct Members: ~Copyable {
         fileprivate let base: Int
+        /// Whether each key must come after the one before.
+        fileprivate let isSorted: Bool
+        fileprivate var last: UnsafeBufferPointer<UInt8>?
         fileprivate var isFirst = true
         fileprivate var many: Set<[UInt8]> = []
     }
 
     package mutating func beginObject() throws(JSONError) -> Members {
+        try beginObject(isSorted: false)
+    }
+
+    /// Begins an object whose keys must have no escapes and be in the order of their bytes. Such keys need not be
+    /// remembered to refuse repeated ones.
+    package mutating func beginSortedObject() throws(JSONError) -> Members {
+        try beginObject(isSorted: true)
+    }
+
+    private mutating func beginObject(isSorted: Bool) throws(JSONError) -> Members {
         guard next() == UInt8(ascii: "{") else { throw unexpected("an object") }
         try descend()
-        return Members(base: keys.count)
+        return Members(base: keys.count, isSorted: isSorted)
     }
 
     /// Reads the next key and its colon, so that its value comes next. Returns nil once, after the last member.
@@ -113,7 +126,14 @@ package struct JSONReader: ~Copyable {
         let start = position
         let slice = try scanString()
         let key = JSONKey(bytes: slice.bytes, isEscaped: slice.isEscaped, offset: start)
-        try refuseRepeated(key, &members)
+        if members.isSorted {
+            guard !key.isEscaped, members.last.map({ JSONKey.precedes($0, key.bytes) }) ?? true else {
+                throw JSONError(.content, at: key.offset, "\(key.quoted) is not in the order of the names")
+            }
+            members.last = key.bytes
+        } else {
+            try refuseRepeated(key, &members)
+        }
         guard next() == UInt8(ascii: ":") else { throw unexpected("':'") }
         position += 1
         return key

@@ -101,6 +101,13 @@ package struct JSONWriter {
         needsComma = true
     }
 
+    /// Appends a complete value that is already JSON.
+    package mutating func verbatim(_ json: UnsafeBufferPointer<UInt8>) {
+        separate()
+        bytes.append(contentsOf: json)
+        needsComma = true
+    }
+
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     private mutating func open(_ bracket: UInt8) {
@@ -138,23 +145,29 @@ package struct JSONWriter {
     }
 
     private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
+        let raw = UnsafeRawBufferPointer(text)
         var written = 0
         var position = 0
         // The loop uses no iterator, because a debug build does not specialize iterators.
         while position < text.count {
-            let byte = text[position]
-            if Self.needsEscape(byte) {
-                bytes.append(contentsOf: text[written..<position])
-                appendEscape(of: byte)
-                written = position + 1
+            if position + 8 <= text.count {
+                let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+                let marks = JSONEscapes.marks(in: word)
+                guard marks != 0 else {
+                    position += 8
+                    continue
+                }
+                position += marks.trailingZeroBitCount / 8
+            } else if !JSONEscapes.isNeeded(for: text[position]) {
+                position += 1
+                continue
             }
+            bytes.append(contentsOf: text[written..<position])
+            appendEscape(of: text[position])
             position += 1
+            written = position
         }
         bytes.append(contentsOf: text[written...])
-    }
-
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     private mutating func appendEscape(of byte: UInt8) {

@@ -175,7 +175,7 @@ extension SQLTransaction: AuthorityView {
 
     package func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreError) -> RowSlice<StoredRecord> {
+    ) throws(AuthorityStoreError) -> RowSlice {
         try use(
             "read a page of records",
             """
@@ -184,23 +184,37 @@ extension SQLTransaction: AuthorityView {
             """,
             Self.page(in: space, of: collection, after: id, budget)
         ) { row in
-            try Self.slice(row, fields: 5, within: budget) { try StoredRecord(row, of: collection, in: space) }
+            var records: [StoredRecord] = []
+            records.reserveCapacity(min(budget.rows, AuthorityLimits.pageRows))
+            let (bytes, isComplete) = try Self.read(row, fields: 5, within: budget) {
+                records.append(try StoredRecord(row, of: collection, in: space))
+            }
+            return RowSlice(records: records, bytes: bytes, isComplete: isComplete)
         }
     }
 
     package func records(
         in space: SpaceID, of schema: ModelSchema, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreError) -> RowSlice<Record> {
-        try use(
+    ) throws(AuthorityStoreError) -> SnapshotSlice {
+        let encoded = try use(
             "read a page of records",
             """
             SELECT id, uid, version, creation, fields, origins FROM record
             WHERE space = $1 AND collection = $2 AND id > $3 AND deletion IS NULL ORDER BY id LIMIT $4
             """,
             Self.page(in: space, of: schema.collection, after: id, budget)
-        ) { row in
-            try Self.slice(row, fields: 4, within: budget) { try Record(row, schema: schema) }
+        ) { row -> SnapshotSlice? in
+            var encoder = SnapshotRowsEncoder(schema: schema)
+            var isKnown = true
+            let (bytes, isComplete) = try Self.read(row, fields: 4, within: budget) {
+                if isKnown { isKnown = try encoder.add(row) }
+            }
+            return isKnown ? SnapshotSlice(rows: encoder.rows(), bytes: bytes, isComplete: isComplete) : nil
         }
+        if let encoded { return encoded }
+        // The columns of a page must be known before its first row is encoded.
+        return SnapshotSlice(
+            try rows(in: space, of: schema.collection, after: id, budget: budget), schema: schema)
     }
 
     private static func page(
@@ -214,20 +228,20 @@ extension SQLTransaction: AuthorityView {
     ///
     /// - Parameters:
     ///   - column: the column with the fields, whose length counts against the budget.
-    ///   - make: makes the element of a record, while its row is the current one.
-    private static func slice<Row>(
-        _ row: Session.Cursor, fields column: Int32, within budget: PageBudget, _ make: () throws -> Row
-    ) throws -> RowSlice<Row> {
-        var records: [Row] = []
-        records.reserveCapacity(min(budget.rows, AuthorityLimits.pageRows))
+    ///   - take: takes a record, while its row is the current one.
+    private static func read(
+        _ row: Session.Cursor, fields column: Int32, within budget: PageBudget, _ take: () throws -> Void
+    ) throws -> (bytes: Int, isComplete: Bool) {
+        var count = 0
         var bytes = 0
         while try row.step() {
-            let isFull = records.count >= budget.rows || bytes >= budget.bytes
-            if isFull, !records.isEmpty { return RowSlice(records: records, bytes: bytes, isComplete: false) }
+            let isFull = count >= budget.rows || bytes >= budget.bytes
+            if isFull, count > 0 { return (bytes, false) }
             bytes += row.withBytes(column) { $0.count } + 64
-            records.append(try make())
+            count += 1
+            try take()
         }
-        return RowSlice(records: records, bytes: bytes, isComplete: true)
+        return (bytes, true)
     }
 
     package func recordCounts(in space: SpaceID) throws(AuthorityStoreError) -> [CollectionName: Int] {

@@ -25,16 +25,6 @@ enum StoredText {
         try decode(row, column, what) { (bytes) throws(WireError) in try PatchCodec.decode(bytes, each: body) }
     }
 
-    /// Passes the fields of a record to `body`, in the order of their names, which the column has to have.
-    static func fields(
-        _ row: some SQLCursor, _ column: Int32, of schema: ModelSchema,
-        each body: (ModelSchema.RecordField, FieldValue) -> Void
-    ) throws(AuthorityStoreError) {
-        try decode(row, column, "the fields in a row of record") { (bytes) throws(WireError) in
-            try PatchCodec.decode(bytes, of: schema, each: body)
-        }
-    }
-
     static func encode(_ outcome: Outcome) throws(AuthorityStoreError) -> [UInt8] {
         do throws(WireError) {
             return try OutcomeCodec.encode(outcome)

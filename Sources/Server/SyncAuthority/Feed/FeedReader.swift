@@ -118,11 +118,11 @@ struct FeedReader {
             let slice = try view.records(
                 in: space, of: catalog.schemaForReading(collection),
                 after: collection == last?.collection ? last?.id : nil, budget: budget)
-            budget.rows -= slice.records.count
+            budget.rows -= slice.rows.count
             budget.bytes -= slice.bytes
-            if let end = slice.records.last {
-                shown = RecordAddress(collection, end.id)
-                groups.append(SnapshotRows(collection: collection, records: slice.records))
+            if let last = slice.rows.lastRecord {
+                shown = RecordAddress(collection, last)
+                groups.append(slice.rows)
             }
             guard slice.isComplete else {
                 isLast = false

@@ -73,7 +73,8 @@ extension PullPage.Content {
         switch self {
         case .snapshot(let groups, _, _):
             groups.reduce(0) { total, group in
-                group.records.reduce(total) { total, record in
+                if let encoded = group.encoded { return total + encoded.bytes.count }
+                return group.records.reduce(total) { total, record in
                     record.values.reduce(total + 64 + record.unknown.byteCount) { $0 + 48 + $1.byteCount }
                 }
             }

@@ -89,14 +89,14 @@ public protocol AuthorityView: RecordLookup {
     /// The first record is returned even if it exceeds the budget.
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreError) -> RowSlice<StoredRecord>
+    ) throws(AuthorityStoreError) -> RowSlice
 
     /// Returns the same records as `rows`, as clients see them. It reads nothing that only the server needs.
     ///
     /// - Parameter schema: the schema of the collection as this server knows it.
     func records(
         in space: SpaceID, of schema: ModelSchema, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreError) -> RowSlice<Record>
+    ) throws(AuthorityStoreError) -> SnapshotSlice
 
     /// Returns the number of live records in a space by collection, without collections that have none.
     ///
@@ -339,19 +339,44 @@ public struct PageBudget: Hashable, Sendable {
 }
 
 /// Live records of one collection, ordered by id.
-public struct RowSlice<Row: Hashable & Sendable>: Hashable, Sendable {
+public struct RowSlice: Hashable, Sendable {
     /// The records with ids in increasing order, without deleted ones.
-    public let records: [Row]
+    public let records: [StoredRecord]
     /// The size of the records as counted against the budget, in bytes.
     public let bytes: Int
     /// Whether no more records of the collection follow.
     public let isComplete: Bool
 
     /// Creates a slice as a store has read it.
-    public init(records: [Row], bytes: Int, isComplete: Bool) {
+    public init(records: [StoredRecord], bytes: Int, isComplete: Bool) {
         self.records = records
         self.bytes = bytes
         self.isComplete = isComplete
+    }
+}
+
+/// Live records of one collection as clients see them, ordered by id.
+public struct SnapshotSlice: Hashable, Sendable {
+    /// The records.
+    public let rows: SnapshotRows
+    /// The size of the records as counted against the budget, in bytes.
+    public let bytes: Int
+    /// Whether no more records of the collection follow.
+    public let isComplete: Bool
+
+    /// Creates a slice as a store has read it.
+    public init(rows: SnapshotRows, bytes: Int, isComplete: Bool) {
+        self.rows = rows
+        self.bytes = bytes
+        self.isComplete = isComplete
+    }
+
+    /// Creates a slice from the records that a store has.
+    public init(_ slice: RowSlice, schema: ModelSchema) {
+        let records = slice.records.map { Record($0, schema: schema) }
+        self.init(
+            rows: SnapshotRows(collection: schema.collection, records: records), bytes: slice.bytes,
+            isComplete: slice.isComplete)
     }
 }
 

@@ -70,17 +70,3 @@ public struct PullPage: Hashable, Sendable {
         self.sharedForm = sharedForm
     }
 }
-
-/// Records of one collection, in the order of their ids.
-public struct SnapshotRows: Hashable, Sendable {
-    /// The collection of all records in the group.
-    public let collection: CollectionName
-    /// The records with ids in increasing order.
-    public let records: [Record]
-
-    /// Creates a group of rows. The caller has sorted the records by id.
-    public init(collection: CollectionName, records: [Record]) {
-        self.collection = collection
-        self.records = records
-    }
-}

@@ -53,17 +53,20 @@ public struct Identifier128: Hashable, Comparable, Sendable {
     /// Calls `body` with the 36 bytes of the lower-case text form, without creating a `String`.
     public func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result {
         try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { buffer in
-            var position = 0
-            for nibble in 0..<32 {
-                if position == 8 || position == 13 || position == 18 || position == 23 {
-                    buffer.initializeElement(at: position, to: UInt8(ascii: "-"))
-                    position += 1
-                }
-                let word = nibble < 16 ? high : low
-                let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (nibble & 15))) & 0xF
-                buffer.initializeElement(at: position, to: Hexadecimal.digit(digit))
-                position += 1
+            let raw = UnsafeMutableRawBufferPointer(buffer)
+            func store(_ digits: UInt64, at offset: Int) {
+                raw.storeBytes(of: digits.bigEndian, toByteOffset: offset, as: UInt64.self)
             }
+            // Each later store begins where the digits of the one before end, or overwrites its hyphen's place.
+            store(Hexadecimal.digits(of: UInt32(truncatingIfNeeded: high >> 32)), at: 0)
+            let middle = Hexadecimal.digits(of: UInt32(truncatingIfNeeded: high))
+            store(middle, at: 9)
+            store(middle << 32, at: 14)
+            let end = Hexadecimal.digits(of: UInt32(truncatingIfNeeded: low >> 32))
+            store(end, at: 19)
+            store(end << 32, at: 24)
+            store(Hexadecimal.digits(of: UInt32(truncatingIfNeeded: low)), at: 28)
+            for position in [8, 13, 18, 23] { raw[position] = UInt8(ascii: "-") }
             return try body(UnsafeBufferPointer(buffer))
         }
     }

@@ -84,13 +84,6 @@ public struct ModelSchema: Hashable, Sendable {
         }
     }
 
-    /// A field that a record has: one of the schema, or one that only other builds know.
-    package enum RecordField {
-        /// The position in `fields`.
-        case known(Int)
-        case unknown(FieldName)
-    }
-
     /// Returns the field with this name; nil when there is no such field.
     public func field(named name: FieldName) -> FieldSchema? {
         positions[name].map { fields[$0] }

@@ -34,6 +34,20 @@ package enum Hexadecimal {
         return bytes
     }
 
+    /// Returns the eight digits of a number as ASCII text, the first one in the most significant byte.
+    static func digits(of number: UInt32) -> UInt64 {
+        // One half-byte in each byte, in the same order.
+        var values = UInt64(number)
+        values = (values << 16 | values) & 0x0000_FFFF_0000_FFFF
+        values = (values << 8 | values) & 0x00FF_00FF_00FF_00FF
+        values = (values << 4 | values) & 0x0F0F_0F0F_0F0F_0F0F
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        // 1 in each byte whose value is 10 or more, whose digit is a letter.
+        let letters = ((values &+ ones &* 6) >> 4) & ones
+        let distance = UInt64(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
+        return values &+ ones &* UInt64(UInt8(ascii: "0")) &+ letters &* distance
+    }
+
     /// Returns the digit of a value below 16, as a byte of ASCII text.
     static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? value + UInt8(ascii: "0") : value - 10 + UInt8(ascii: "a")

@@ -7,16 +7,26 @@ enum SnapshotRowsCoding {
     // MARK: Writing
 
     static func write(_ rows: SnapshotRows, catalog: SchemaCatalog, to writer: inout JSONWriter) throws(WireError) {
+        if let encoded = rows.encoded { return writer.verbatim(encoded.bytes) }
         let columns = Columns(of: rows, catalog: catalog)
+        begin(rows.collection, columns.names, in: &writer)
+        for record in rows.records { try write(record, of: rows.collection, columns, to: &writer) }
+        end(in: &writer)
+    }
+
+    /// Begins a group. The caller appends the rows, and then calls `end`.
+    static func begin(_ collection: CollectionName, _ columns: [FieldName], in writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("collection", rows.collection.rawValue)
+        writer.member("collection", collection.rawValue)
         writer.key("columns")
         writer.beginArray()
-        for name in columns.names { writer.string(name.rawValue) }
+        for name in columns { writer.string(name.rawValue) }
         writer.endArray()
         writer.key("rows")
         writer.beginArray()
-        for record in rows.records { try write(record, of: rows.collection, columns, to: &writer) }
+    }
+
+    static func end(in writer: inout JSONWriter) {
         writer.endArray()
         writer.endObject()
     }
@@ -68,8 +78,10 @@ enum SnapshotRowsCoding {
 
     // MARK: Reading
 
+    /// - Parameter checksTypes: Whether a value of another type than the catalog declares is an error.
     static func read(
-        _ reader: inout JSONReader, catalog: SchemaCatalog, newest: inout (version: Version, offset: Int)
+        _ reader: inout JSONReader, catalog: SchemaCatalog, checksTypes: Bool = true,
+        newest: inout (version: Version, offset: Int)
     ) throws(JSONError) -> SnapshotRows {
         var collection: CollectionName?
         var columns: [FieldName]?
@@ -83,7 +95,8 @@ enum SnapshotRowsCoding {
                 guard let collection, let columns else {
                     throw reader.content("\"collection\" and \"columns\" come before \"rows\"", at: key.offset)
                 }
-                let layout = Layout(columns: columns, collection: collection, schema: catalog[collection])
+                let layout = Layout(
+                    columns: columns, collection: collection, schema: catalog[collection], checksTypes: checksTypes)
                 records = try readRows(&reader, layout, newest: &newest)
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
@@ -113,8 +126,10 @@ enum SnapshotRowsCoding {
         let positions: [Int?]
         /// Whether the columns are exactly the fields, in the same order, so that no value needs to be moved.
         let isStraight: Bool
+        let checksTypes: Bool
 
-        init(columns: [FieldName], collection: CollectionName, schema: ModelSchema?) {
+        init(columns: [FieldName], collection: CollectionName, schema: ModelSchema?, checksTypes: Bool) {
+            self.checksTypes = checksTypes
             self.columns = columns
             self.collection = collection
             fields = schema?.fields ?? []
@@ -166,7 +181,9 @@ enum SnapshotRowsCoding {
                 if !value.isNull { record.unknown.set(layout.columns[column], to: value) }
                 continue
             }
-            try ValueTypes.check(value, layout.fields[position], of: layout.collection, at: start)
+            if layout.checksTypes {
+                try ValueTypes.check(value, layout.fields[position], of: layout.collection, at: start)
+            }
             if layout.isStraight { record.values.append(value) } else { record.values[position] = value }
         }
         guard try !reader.nextElement(&elements) else {

@@ -28,6 +28,14 @@ enum FieldValueCoding {
         }
     }
 
+    /// Checks a value as `read` does, without making it.
+    static func skip(_ reader: inout JSONReader, of place: @autoclosure () -> FieldPlace) throws(JSONError) {
+        switch try reader.kind() {
+        case .null, .boolean, .string: try reader.skip()
+        case .number, .object, .array: _ = try read(&reader, of: place())
+        }
+    }
+
     private static func readTagged(
         _ reader: inout JSONReader, of place: @autoclosure () -> FieldPlace
     ) throws(JSONError) -> FieldValue {

@@ -25,33 +25,6 @@ package enum PatchCodec {
         try Message.read(bytes, "patch") { (reader) throws(JSONError) in try read(&reader, of: nil, each: body) }
     }
 
-    /// Passes the fields of a stored record to `body`, in the order of their names, which the text has to have.
-    ///
-    /// It makes no text of a name that the schema has.
-    package static func decode(
-        _ bytes: UnsafeBufferPointer<UInt8>, of schema: ModelSchema,
-        each body: (ModelSchema.RecordField, FieldValue) -> Void
-    ) throws(WireError) {
-        try Message.read(bytes, "patch") { (reader) throws(JSONError) in
-            var walk = schema.walkByName()
-            var last: UnsafeBufferPointer<UInt8>?
-            var members = try reader.beginObject()
-            while let key = try reader.nextKey(&members) {
-                guard let name = key.plainBytes, last?.lexicographicallyPrecedes(name) ?? true else {
-                    throw reader.content("\(key.quoted) is not in the order of the names", at: key.offset)
-                }
-                last = name
-                let field: ModelSchema.RecordField =
-                    if let position = walk.position(of: name) { .known(position) } else {
-                        .unknown(try reader.name(key))
-                    }
-                let value = try FieldValueCoding.read(
-                    &reader, of: FieldPlace(collection: schema.collection, field: schema.name(of: field)))
-                body(field, value)
-            }
-        }
-    }
-
     /// - Parameter collection: the collection of the fields; nil if the message has not named it yet.
     static func read(_ reader: inout JSONReader, of collection: CollectionName?) throws(JSONError) -> Patch {
         var patch = Patch()
@@ -85,14 +58,5 @@ package enum PatchCodec {
             try FieldValueCoding.write(value, of: FieldPlace(collection: collection, field: field), to: &writer)
         }
         writer.endObject()
-    }
-}
-
-extension ModelSchema {
-    fileprivate func name(of field: RecordField) -> FieldName {
-        switch field {
-        case .known(let position): fields[position].name
-        case .unknown(let name): name
-        }
     }
 }

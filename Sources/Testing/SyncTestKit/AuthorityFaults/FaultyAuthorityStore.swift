@@ -165,14 +165,14 @@ extension Counted {
 
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreError) -> RowSlice<StoredRecord> {
+    ) throws(AuthorityStoreError) -> RowSlice {
         try store.step("rows")
         return try view.rows(in: space, of: collection, after: id, budget: budget)
     }
 
     func records(
         in space: SpaceID, of schema: ModelSchema, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreError) -> RowSlice<Record> {
+    ) throws(AuthorityStoreError) -> SnapshotSlice {
         try store.step("records")
         return try view.records(in: space, of: schema, after: id, budget: budget)
     }

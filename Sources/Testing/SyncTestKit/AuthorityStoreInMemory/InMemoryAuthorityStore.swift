@@ -170,7 +170,7 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) -> RowSlice<StoredRecord> {
+    ) -> RowSlice {
         let all = tables.records.values
             .filter { record in
                 record.space == space && record.address.collection == collection && record.isAlive
@@ -189,10 +189,8 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func records(
         in space: SpaceID, of schema: ModelSchema, after id: RecordID?, budget: PageBudget
-    ) -> RowSlice<Record> {
-        let slice = rows(in: space, of: schema.collection, after: id, budget: budget)
-        return RowSlice(
-            records: slice.records.map { Record($0, schema: schema) }, bytes: slice.bytes, isComplete: slice.isComplete)
+    ) -> SnapshotSlice {
+        SnapshotSlice(rows(in: space, of: schema.collection, after: id, budget: budget), schema: schema)
     }
 
     func recordCounts(in space: SpaceID) -> [CollectionName: Int] {
