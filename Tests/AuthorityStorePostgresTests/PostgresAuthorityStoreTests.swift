@@ -371,7 +371,64 @@ import Testing
         try open(configuration { $0.durability = .normal }).close()
     }
 
+    // MARK: Other machines
+
+    private static let reading = PostgresPool.Beginning.read("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    /// Returns a pool of one reader, and the number of the sessions that it has opened.
+    private func readers(_ connection: String = "") throws -> (pool: PostgresPool, opened: Guarded<Int>) {
+        let configuration = try configuration { $0.connection += connection }
+        let opened = Guarded(0)
+        let pool = PostgresPool(count: 1) {
+            opened.withLock { $0 += 1 }
+            return try PostgresConnection(configuration)
+        }
+        return (pool, opened)
+    }
+
+    /// After a switchover, the former primary may go on to answer reads.
+    @Test func `a reader is replaced when its server takes no more writes, because another one may be ahead`() throws {
+        let (pool, opened) = try readers()
+        defer { pool.close() }
+        for _ in 0..<2 { try pool.transaction(Self.reading) { _ in } }
+        #expect(opened.withLock { $0 } == 1)
+        try pool.transaction(Self.reading) { session in
+            _ = try session.execute("switch over", "SET default_transaction_read_only = on", [])
+        }
+        for _ in 0..<2 { try pool.transaction(Self.reading) { _ in } }
+        #expect(opened.withLock { $0 } == 2)
+    }
+
+    @Test func `a reader whose server took no writes from the start stays`() throws {
+        let (pool, opened) = try readers(" options='-c default_transaction_read_only=on'")
+        defer { pool.close() }
+        for _ in 0..<3 { try pool.transaction(Self.reading) { _ in } }
+        #expect(opened.withLock { $0 } == 1)
+    }
+
     // MARK: Commits of other servers
+
+    @Test(.timeLimit(.minutes(5)))
+    func `heads that have gone back with the database are reported`() async throws {
+        let configuration = try configuration()
+        let store = try open(configuration)
+        defer { store.close() }
+        let (reports, continuation) = AsyncStream.makeStream(of: [SpaceID: Version].self)
+        let isListening = Guarded(false)
+        let listener = CommitListener(configuration) { heads in
+            isListening.withLock { $0 = true }
+            continuation.yield(heads)
+        } note: { note in
+            Issue.record("\(note)")
+        }
+        try listener.start()
+        defer { listener.stop() }
+        // The first read reports nothing, so the listener reports once a commit comes after it.
+        while !isListening.withLock({ $0 }) { _ = try store.write(Self.take) }
+        try run("UPDATE \(configuration.schema).space SET head = 1, horizon = 0")
+        try run("NOTIFY tombolo_\(configuration.schema), 'default 1'")
+        for await heads in reports where heads == [.default: Version(1)] { return }
+    }
 
     /// libpq reads a notification of this connection together with the response to `NOTIFY`, before the listener polls.
     @Test func `a notification that arrives with a response is among the heads`() throws {

@@ -12,8 +12,9 @@ extension ForeignDecoder {
             "push-request", seeds: { try GoldenExamples.wire("push-request") }, decode: PushCodec.decodeRequest,
             encode: { (request: PushRequest) in try PushCodec.encode(request) }),
         ForeignDecoder(
-            "push-response", seeds: { try GoldenExamples.wire("push-response") }, decode: PushCodec.decodeResponse,
-            encode: { (response: PushResponse) in try PushCodec.encode(response) }),
+            "push-response", seeds: { try GoldenExamples.wire("push-response") },
+            decode: { try PushCodec.decodeResponse($0, to: answeredPush) },
+            encode: { try PushCodec.encode($0, to: answeredPush) }),
         ForeignDecoder(
             "pull-request", seeds: { try GoldenExamples.wire("pull-request") }, decode: PullCodec.decodeRequest,
             encode: PullCodec.encode),
@@ -49,6 +50,21 @@ extension ForeignDecoder {
             "patch", seeds: { [try PatchCodec.encode(patch)] }, decode: PatchCodec.decode, encode: PatchCodec.encode),
         events,
     ]
+
+    /// The push that the golden example of a response answers, as far as a decoder of the response needs it.
+    private static let answeredPush: PushRequest = {
+        let example = (try? GoldenExamples.wire("push-response-answered"))?.first ?? []
+        let results = String(decoding: example, as: UTF8.self).matches(
+            of: /"number":\s*(\d+),\s*"hash":\s*"([0-9a-f]{64})"/)
+        return PushRequest(
+            identity: ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0),
+            epoch: nil, acknowledged: .first,
+            transactions: results.map { result in
+                NumberedTransaction(
+                    number: TransactionNumber(Int64(result.1) ?? 0), hash: PayloadHash(rawValue: String(result.2)),
+                    transaction: Transaction(space: .default, mutations: []))
+            })
+    }()
 
     private static let fetchResponse: ForeignDecoder = {
         let request = FetchRequest(space: .default, collection: "avatars", key: .id(avatar))

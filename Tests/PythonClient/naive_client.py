@@ -291,6 +291,8 @@ class Client:
         numbers = [entry["number"] for entry in batch]
         results = answered["results"]
         require([result["number"] for result in results] == numbers[: len(results)], "results of other numbers")
+        hashes = [entry["hash"] for entry in batch[: len(results)]]
+        require([result["hash"] for result in results] == hashes, "results of other transactions")
         require(results, "no result at all")
         for entry, result in zip(batch, results):
             outcome = result["outcome"]

@@ -278,6 +278,7 @@ import Testing
     @Test func `several proofs of one loss start only one history`() throws {
         var setup = try BackedUpServer()
         try setup.world.push(&setup.device, Self.second)
+        let ahead = try cursor(setup.world.page(nil))
         let world = setup.restored()
         let proofs = (2...6).map { reached in
             LostHistory(
@@ -285,8 +286,26 @@ import Testing
                 witness: .client(setup.device.principal))
         }
         // Simulates requests that have all read their proof before the first new history is written.
-        for proof in proofs { #expect(try world.authority.renewHistory(because: proof) == Self.renewed) }
+        for proof in proofs {
+            #expect(try world.authority.renewHistory(because: proof, shownBy: [ahead]) == Self.renewed)
+        }
         #expect(world.histories.lost == [proofs[0]])
+    }
+
+    /// A server over a cluster may read from a former primary, which is behind the one that takes the writes.
+    @Test func `a loss that only a reader has seen starts no history`() throws {
+        var setup = try BackedUpServer()
+        try setup.world.push(&setup.device, Self.second)
+        let ahead = try cursor(setup.world.page(nil))
+        let lost = LostHistory(
+            epoch: AuthorityWorld.epoch, space: .default, reached: Version(2), head: Version(1),
+            witness: .client(setup.device.principal))
+        let error = #expect(throws: AuthorityError.self) {
+            try setup.world.authority.renewHistory(because: lost, shownBy: [ahead])
+        }
+        #expect(error?.code == .unavailable && error?.detail?.contains("a database that is behind") == true)
+        #expect(try setup.world.authority.epoch() == AuthorityWorld.epoch)
+        #expect(setup.world.histories.lost.isEmpty)
     }
 
     @Test(arguments: [

@@ -5,6 +5,24 @@ import Testing
 
 /// Pulls of one space: pages, resets, contradictions, and receipts.
 @Suite struct PullMachineTests {
+    @Test func `a cursor that the server calls one of another history, although it names the same one, is reset`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.mustReset(.epoch)))
+        #expect(harness.storeActions.isEmpty && harness.pull == nil)
+        harness.answerHello()
+        harness.answerPull(.success(.mustReset(.epoch)))
+        #expect(harness.storeActions == [.resetCursor(.default)])
+        harness.answerStore(.cursorReset(.default))
+        #expect(harness.pull?.request.cursor == nil)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(SessionHarness.applied(version: Version(1)))
+        #expect(harness.session.status(now: harness.now).isInSync)
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.mustReset(.epoch)))
+        #expect(harness.storeActions.isEmpty && harness.openHello != nil, "A later answer is doubted first, too.")
+    }
+
     @Test func `each page is requested after the previous one has been applied, until there are no more`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))

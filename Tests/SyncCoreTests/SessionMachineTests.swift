@@ -289,7 +289,8 @@ import Testing
                 case .silentPush: push(nil, &harness)
                 case .silentHello, .silentPull: harness.wake()
                 case .otherHistories:
-                    harness.answerPull(.success(.mustReset(.epoch)))
+                    let epoch = Epoch(rawValue: "another")
+                    harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), epoch: epoch))))
                     if harness.openHello != nil { harness.answerHello() }
                 }
             }

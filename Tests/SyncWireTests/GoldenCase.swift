@@ -87,8 +87,11 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
 
     private static func pushResponse(_ name: String, _ response: PushResponse) -> GoldenCase {
         GoldenCase(
-            name: name, schema: "PushResponse", encode: { try PushCodec.encode(response) },
-            recode: { try PushCodec.encode(PushCodec.decodeResponse($0)) })
+            name: name, schema: "PushResponse", encode: { try PushCodec.encode(response, to: Samples.answeredPush) },
+            recode: {
+                let response = try PushCodec.decodeResponse($0, to: Samples.answeredPush)
+                return try PushCodec.encode(response, to: Samples.answeredPush)
+            })
     }
 
     private static func pullRequest(_ name: String, _ request: PullRequest) -> GoldenCase {

@@ -169,6 +169,23 @@ import Testing
         #expect(error?.message.contains("has no rows, but is not the last page") == true, "\(error?.message ?? "")")
     }
 
+    @Test func `a result is accepted only for the transaction that was pushed under its number`() throws {
+        func decode(_ transaction: NumberedTransaction) throws -> PushResponse {
+            let bytes = GoldenTests.withoutSpace(try GoldenTests.example("push-response-answered"))
+            let push = Samples.answeredPush
+            return try PushCodec.decodeResponse(
+                bytes,
+                to: PushRequest(
+                    identity: push.identity, epoch: push.epoch, acknowledged: push.acknowledged,
+                    transactions: [transaction] + push.transactions.dropFirst()))
+        }
+        _ = try decode(Samples.number(4, Samples.transaction))
+        let other = #expect(throws: WireError.self) { try decode(Samples.number(4, Samples.smallTransaction)) }
+        #expect(other?.message.contains("the result of number 4 is that of another transaction") == true)
+        let late = #expect(throws: WireError.self) { try decode(Samples.number(3, Samples.transaction)) }
+        #expect(late?.message.contains("the result is that of number 4; expected 3") == true)
+    }
+
     @Test func `unknown additions of a newer server are ignored, and unknown required values are refused`() throws {
         #expect(
             try PullCodec.decodeResponse(Array(#"{"mustReset":"solar_flare"}"#.utf8), catalog: Samples.catalog)
@@ -176,7 +193,7 @@ import Testing
         let hello = try Self.changed("hello-response", #"{"protocol":{"#, #"{"motd":[{}],"protocol":{"minor":7,"#)
         #expect(try HelloCodec.decode(hello) == Samples.hello)
         #expect(throws: WireError.self) {
-            try PushCodec.decodeResponse(Array(#"{"refused":{"reason":"too_hot"}}"#.utf8))
+            try PushCodec.decodeResponse(Array(#"{"refused":{"reason":"too_hot"}}"#.utf8), to: Samples.answeredPush)
         }
         #expect(
             try ErrorBody.decode(Array(#"{"error":{"code":"new","message":"m","help":1}}"#.utf8)).code.rawValue == "new"

@@ -83,6 +83,11 @@ enum Samples {
             number(5, smallTransaction, age: .seconds(30 * 86_400), formerNumbers: [former]),
         ])
 
+    /// The push that `outcomes` answer.
+    static let answeredPush = PushRequest(
+        identity: ClientIdentity(client: client, incarnation: 2), epoch: epoch, acknowledged: TransactionNumber(3),
+        transactions: [number(4, transaction)] + (Int64(5)...7).map { number($0, smallTransaction) })
+
     static let receipt = CommitReceipt(space: .default, version: Version(13), cursor: Cursor(rawValue: "e1.c.13"))
 
     static let former = FormerNumber(

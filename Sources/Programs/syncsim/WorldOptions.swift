@@ -80,7 +80,7 @@ enum FaultClass: String, CaseIterable {
             [
                 \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,
                 \.slowServer, \.changeAccess, \.restoreServerSilently, \.forgePush, \.lie, \.refuseIdentities,
-                \.restoreServerBehindHorizon, \.trimConflicts,
+                \.restoreServerBehindHorizon, \.trimConflicts, \.falseClaim,
             ]
         case .user: [\.changeUser, \.allowDeletes]
         case .build: [\.upgrade]

@@ -48,7 +48,7 @@ struct ServerEndpoint: Sendable {
         _ body: [UInt8], by principal: Principal, _ metrics: RequestMetrics?
     ) async throws -> [UInt8]? {
         let received = now()
-        let response =
+        let (request, response) =
             if let review {
                 try await reviewed(body, by: principal, review, received: received)
             } else {
@@ -57,12 +57,12 @@ struct ServerEndpoint: Sendable {
                 }
             }
         metrics?.decided(response)
-        return try PushCodec.encode(response)
+        return try PushCodec.encode(response, to: request)
     }
 
     private func reviewed(
         _ body: [UInt8], by principal: Principal, _ review: any TransactionReview, received: WallTime
-    ) async throws -> PushResponse {
+    ) async throws -> (PushRequest, PushResponse) {
         let push = try await threads.runIfActive { try Self.push(in: body) }
         let reader = RecordReader { space, collection, id in
             let request = FetchRequest(space: space, collection: collection, key: .id(id))
@@ -79,15 +79,19 @@ struct ServerEndpoint: Sendable {
         try PushCodec.decodeRequest(body)
     }
 
-    /// Returns the response to a push that `make` returns on a thread that may block. A push that takes several database
-    /// transactions does not use the queue, so that small ones are performed between them.
-    private func queued(_ make: @escaping @Sendable () throws -> PendingPush) async throws -> PushResponse {
+    /// Returns the push that `make` returns on a thread that may block, and the response to it. A push that takes several
+    /// database transactions does not use the queue, so that small ones are performed between them.
+    private func queued(
+        _ make: @escaping @Sendable () throws -> PendingPush
+    ) async throws -> (PushRequest, PushResponse) {
         try await withCheckedThrowingContinuation { continuation in
             threads.submit { state in
                 guard state == .active else { return continuation.resume(throwing: CancellationError()) }
                 do {
                     let push = try make()
-                    let complete: PushQueue.Completion = { continuation.resume(with: $0.mapError { $0 as any Error }) }
+                    let complete: PushQueue.Completion = { result in
+                        continuation.resume(with: result.map { (push.request, $0) }.mapError { $0 as any Error })
+                    }
                     if push.request.transactions.count > AuthorityLimits.transactionsPerWrite {
                         PushQueue.perform(push, with: authority, now: now(), completion: complete)
                     } else {

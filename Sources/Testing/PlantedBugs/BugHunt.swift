@@ -84,6 +84,7 @@ package struct BugHunt: Sendable {
         // their rate in its shape.
         plan.rates.lie = 0
         plan.rates.refuseIdentities = 0
+        plan.rates.falseClaim = 0
         plan.useCurrentBuilds()
         bug.shape(&plan)
         return plan

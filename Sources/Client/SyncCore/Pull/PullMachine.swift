@@ -19,6 +19,8 @@ package struct PullMachine: Hashable, Sendable {
     package private(set) var hasCaughtUp = false
     package private(set) var backoff = Backoff()
     package private(set) var resets = 0
+    /// Whether the server has called the cursor one of another history since the device last made progress.
+    package private(set) var doubtsEpoch = false
     /// Number of pages that contradicted themselves or the stored data since a pull last caught up.
     package private(set) var contradictions = 0
     /// Remembers a cursor of the current run of pages. If the server returns to that cursor, the pages form a cycle.
@@ -38,7 +40,8 @@ package struct PullMachine: Hashable, Sendable {
     /// Creates a machine in a recorded state.
     package init(
         state: State, stored: StoredSpace, head: Version, hasCaughtUp: Bool, backoff: Backoff, resets: Int,
-        contradictions: Int, trail: CursorTrail?, run: PullRun = PullRun(), pace: PullPace, consent: DeleteConsent,
+        doubtsEpoch: Bool = false, contradictions: Int, trail: CursorTrail?, run: PullRun = PullRun(), pace: PullPace,
+        consent: DeleteConsent,
         hinted: HintedVersions = HintedVersions()
     ) {
         self.hinted = hinted
@@ -54,6 +57,7 @@ package struct PullMachine: Hashable, Sendable {
         self.hasCaughtUp = hasCaughtUp
         self.backoff = backoff
         self.resets = resets
+        self.doubtsEpoch = doubtsEpoch
     }
 
     package enum State: Hashable, Sendable {
@@ -163,10 +167,12 @@ package struct PullMachine: Hashable, Sendable {
             }
             state = .applying(page, then: then)
             return ([disarm, .store(.apply(page, after: stored.cursor, brake: turn.policy.deleteBrake))], nil)
-        case .success(.mustReset(.epoch)):
+        case .success(.mustReset(.epoch)) where !doubtsEpoch:
+            doubtsEpoch = true
             state = .resting(poll: nil)
             return ([disarm], .epochDoubted)
         case .success(.mustReset(let reason)):
+            // After the reason `epoch`, another hello has named the history of this device, so the cursor is wrong.
             resets += 1
             guard resets <= turn.policy.freeResets else {
                 return ([disarm] + wait(for: .reset(reason), &turn), nil)
@@ -220,6 +226,7 @@ package struct PullMachine: Hashable, Sendable {
             hinted = HintedVersions()
             backoff.reset()
             resets = 0
+            doubtsEpoch = false
             if then.requestsPull(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
             hasCaughtUp = true
             consent = DeleteConsent()
@@ -243,6 +250,7 @@ package struct PullMachine: Hashable, Sendable {
             let hasMoreNotices =
                 page.hasMoreNotices && stored.notices.map(\.after) != self.stored.notices.map(\.after)
             self.stored = stored
+            doubtsEpoch = false
             head = max(page.head, page.version)
             trail.follow(stored.cursor)
             // After a reset or a contradiction, keep the back-off until the pull has caught up. Otherwise, a snapshot
@@ -368,6 +376,7 @@ package struct PullMachine: Hashable, Sendable {
         head = stored.version
         hinted = HintedVersions()
         hasCaughtUp = false
+        doubtsEpoch = false
         // A person has agreed to deletions of the former history, and not to those of the new one.
         consent = DeleteConsent()
         return stop()

@@ -142,6 +142,7 @@ extension JSONWriter {
         member("caught_up", pull.hasCaughtUp)
         member("failures", pull.backoff.failures)
         member("resets", pull.resets)
+        if pull.doubtsEpoch { member("doubts_epoch", true) }
         if pull.contradictions > 0 { member("contradictions", pull.contradictions) }
         if let trail = pull.trail {
             member("trail") {
@@ -316,6 +317,7 @@ extension RecordingNode {
             state: state, stored: try member("stored").stored(), head: try member("head").version(),
             hasCaughtUp: try member("caught_up").boolean(), backoff: try backoff(),
             resets: try member("resets").count(),
+            doubtsEpoch: try optional("doubts_epoch")?.boolean() ?? false,
             contradictions: try optional("contradictions")?.count()
                 ?? 0,
             trail: try optional("trail").map { node throws(RecordingError) in

@@ -63,7 +63,8 @@ extension Redaction {
             }
         return PullMachine(
             state: state, stored: stored(pull.stored), head: pull.head, hasCaughtUp: pull.hasCaughtUp,
-            backoff: pull.backoff, resets: pull.resets, contradictions: pull.contradictions,
+            backoff: pull.backoff, resets: pull.resets, doubtsEpoch: pull.doubtsEpoch,
+            contradictions: pull.contradictions,
             trail: pull.trail.map { CursorTrail(mark: cursor($0.mark) ?? $0.mark, steps: $0.steps, reach: $0.reach) },
             run: pull.run, pace: pull.pace, consent: pull.consent, hinted: pull.hinted)
     }

@@ -56,7 +56,7 @@ extension WriteTransaction {
             rollsBack = true
             return stopped
         }
-        if space.phase == .catchingUp && space.version >= space.completeAt { space.phase = .complete }
+        if space.phase == .catchingUp, space.version >= space.completeAt || page.endsFeed { space.phase = .complete }
         if space.phase == .complete {
             // Clients of other processes learn from this that more is on its way. Without more, nothing changes, so that
             // a poll writes nothing.
@@ -103,6 +103,14 @@ extension WriteTransaction {
         }
     }
 
+    /// The error for a page that cannot have everything that this history has shown.
+    private static func olderThanShown(_ page: String, _ shown: Version) -> StoreError {
+        StoreError(
+            .contradiction,
+            "\(page), after version \(shown) was shown: the server was restored from a backup, or this database is damaged; ask the server's operator to run syncd epoch renew"
+        )
+    }
+
     /// Removes answered entries whose effects the base now includes.
     private func confirmAnswered(in space: SpaceRow) throws {
         let entries = try answeredEntries(in: space.space, upTo: space.version)
@@ -118,10 +126,7 @@ extension WriteTransaction {
         if isFirst {
             let floor = max(space.version, space.phase == .empty ? space.completeAt : .zero)
             guard page.version >= floor else {
-                throw StoreError(
-                    .contradiction,
-                    "a snapshot of \(space.space) at version \(page.version), after version \(floor) was shown: the server was restored from a backup, or this database is damaged; ask the server's operator to run syncd epoch renew"
-                )
+                throw Self.olderThanShown("a snapshot of \(space.space) at version \(page.version)", floor)
             }
             try forgetMarks(of: &space)
             space.phase = .snapshot
@@ -312,9 +317,13 @@ extension WriteTransaction {
         if space.phase == .empty {
             // The server sends its history from the start, so no snapshot is needed.
             try forgetMarks(of: &space)
+            guard page.head >= space.completeAt else {
+                throw Self.olderThanShown(
+                    "the change feed of \(space.space) up to version \(page.head)", space.completeAt)
+            }
             space.phase = .catchingUp
             space.version = .zero
-            space.completeAt = max(space.completeAt, page.head)
+            space.completeAt = page.head
         }
         if page.version < space.version { return nil }
         let mayBePending = try anyPending()
@@ -461,5 +470,13 @@ extension WriteTransaction {
         case (.deleted, .absent):
             return .absent
         }
+    }
+}
+
+extension PullPage {
+    /// Whether the device has all commits of the space after this page. The server may have announced a later version
+    /// before, falsely.
+    fileprivate var endsFeed: Bool {
+        if case .commits = content { !hasMore && version >= head } else { false }
     }
 }

@@ -5,8 +5,14 @@ import SyncConcurrency
 /// A bounded number of connections, opened on first use. A caller waits for a free one.
 final class PostgresPool: Sendable {
     private struct State {
-        var idle: [PostgresConnection] = []
+        var idle: [Session] = []
         var isClosed = false
+    }
+
+    private struct Session {
+        let connection: PostgresConnection
+        /// Whether the server took no writes when the session began.
+        let beganReadOnly: Bool
     }
 
     private let state: Guarded<State>
@@ -20,23 +26,44 @@ final class PostgresPool: Sendable {
     init(
         count: Int, first: PostgresConnection? = nil, open: @escaping @Sendable () throws -> PostgresConnection
     ) {
-        state = Guarded(State(idle: first.map { [$0] } ?? []))
+        state = Guarded(State(idle: first.map { [Session(connection: $0, beganReadOnly: false)] } ?? []))
         free = DispatchSemaphore(value: max(count, 1))
         self.open = open
+    }
+
+    /// The statements that begin a transaction.
+    enum Beginning {
+        case write(String)
+        /// The statements end with `PostgresConnection.readOnlyQuery`. If the server took writes when the session began and
+        /// does not any more, another server may take them now, and this one may be behind it. The session is replaced.
+        case read(String)
+
+        fileprivate var statements: String {
+            switch self {
+            case .write(let statements): statements
+            case .read(let statements): "\(statements); \(PostgresConnection.readOnlyQuery)"
+            }
+        }
+
+        fileprivate func finds(readOnly tag: String) -> Bool {
+            switch self {
+            case .write: false
+            case .read: tag == PostgresConnection.readOnlyTag
+            }
+        }
     }
 
     /// Calls `body` with a connection in a transaction, and commits it.
     ///
     /// A connection that was lost while it was idle is replaced. If a connection is lost during the transaction, the
     /// call throws, and it is unknown whether a commit took effect.
-    ///
-    /// - Parameter begin: the statements that begin the transaction.
-    func transaction<Result>(_ begin: String, _ body: (PostgresSession) throws -> Result) throws -> Result {
+    func transaction<Result>(_ begin: Beginning, _ body: (PostgresSession) throws -> Result) throws -> Result {
         free.wait()
         defer { free.signal() }
-        let connection = try begun(begin)
+        let session = try begun(begin)
+        let connection = session.connection
         var isUseful = true
-        defer { if isUseful { put(connection) } }
+        defer { if isUseful { put(session) } }
         do {
             let result = try body(PostgresSession(connection))
             let tag: String
@@ -60,14 +87,14 @@ final class PostgresPool: Sendable {
         }
     }
 
-    private func begun(_ begin: String) throws -> PostgresConnection {
+    private func begun(_ begin: Beginning) throws -> Session {
         if let idle = try take() {
             do throws(PostgresError) {
-                try idle.run(begin)
-                return idle
+                let tag = try idle.connection.run(begin.statements)
+                if idle.beganReadOnly || !begin.finds(readOnly: tag) { return idle }
             } catch {
                 if error.isBusy {
-                    _ = try? idle.run("ROLLBACK")
+                    _ = try? idle.connection.run("ROLLBACK")
                     put(idle)
                     throw error
                 }
@@ -77,26 +104,26 @@ final class PostgresPool: Sendable {
         }
         let connection = try open()
         do throws(PostgresError) {
-            try connection.run(begin)
+            let tag = try connection.run(begin.statements)
+            return Session(connection: connection, beganReadOnly: begin.finds(readOnly: tag))
         } catch {
             if !connection.isLost { _ = try? connection.run("ROLLBACK") }
-            put(connection)
+            put(Session(connection: connection, beganReadOnly: false))
             throw error
         }
-        return connection
     }
 
-    private func take() throws(PostgresError) -> PostgresConnection? {
+    private func take() throws(PostgresError) -> Session? {
         try state.withLock { (state) throws(PostgresError) in
             guard !state.isClosed else { throw PostgresError(.inputOutput, "the database is closed") }
             return state.idle.popLast()
         }
     }
 
-    private func put(_ connection: PostgresConnection) {
-        guard !connection.isLost else { return }
+    private func put(_ session: Session) {
+        guard !session.connection.isLost else { return }
         state.withLock { state in
-            if !state.isClosed { state.idle.append(connection) }
+            if !state.isClosed { state.idle.append(session) }
         }
     }
 

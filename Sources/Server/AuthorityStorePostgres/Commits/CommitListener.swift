@@ -1,6 +1,7 @@
 import CPostgres
 import Dispatch
 import Glibc
+import SyncAuthority
 import SyncConcurrency
 public import SyncModel
 
@@ -86,18 +87,32 @@ public final class CommitListener: Sendable {
     private func follow(
         _ connection: PostgresConnection, from heads: inout [SpaceID: Version]?, until stop: Int32
     ) throws {
+        let beganReadOnly = try Self.isReadOnly(connection)
         var known = try Self.heads(connection)
         report(changes: known, since: heads)
         heads = known
         while true {
             switch Self.wait(for: [stop, connection.socket], within: PostgresLimits.pollInterval) {
             case stop: return
-            case nil: known.merge(try Self.heads(connection)) { max($0, $1) }
-            default: try Self.addNotifications(of: connection, to: &known)
+            case nil:
+                // The heads of a database that was restored in place go back.
+                known = try Self.heads(connection)
+                if !beganReadOnly, try Self.isReadOnly(connection) {
+                    throw PostgresError(.readOnly, "the database takes no more writes; another one may take them")
+                }
+            default:
+                let before = known
+                try Self.addNotifications(of: connection, to: &known)
+                // A notification without news may come from a database that was restored in place.
+                if known == before { known = try Self.heads(connection) }
             }
             report(changes: known, since: heads)
             heads = known
         }
+    }
+
+    private static func isReadOnly(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+        try connection.run(PostgresConnection.readOnlyQuery) == PostgresConnection.readOnlyTag
     }
 
     private func report(changes new: [SpaceID: Version], since old: [SpaceID: Version]?) {

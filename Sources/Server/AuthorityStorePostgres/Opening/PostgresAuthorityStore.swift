@@ -12,7 +12,7 @@ public import SyncAuthority
 public final class PostgresAuthorityStore: AuthorityStore {
     private let writer: PostgresPool
     private let readers: PostgresPool
-    private let begin: String
+    private let begin: PostgresPool.Beginning
 
     /// Connects to the database, and creates its schema if it is missing.
     ///
@@ -38,7 +38,7 @@ public final class PostgresAuthorityStore: AuthorityStore {
     ) throws(AuthorityStoreError) {
         try configuration.validate()
         let opening = PostgresOpening(configuration: configuration, forTransfer: forTransfer)
-        begin = "BEGIN ISOLATION LEVEL READ COMMITTED; \(opening.lock)"
+        begin = .write("BEGIN ISOLATION LEVEL READ COMMITTED; \(opening.lock)")
         let connection = try AuthorityStoreError.converting("open the database") {
             let connection = try PostgresConnection(configuration)
             try opening.prepare(connection, newHistory: newHistory, creating: creating)
@@ -58,7 +58,7 @@ public final class PostgresAuthorityStore: AuthorityStore {
         _ body: (any AuthorityView) throws -> Result
     ) throws -> Result {
         try AuthorityStoreError.converting("read") {
-            try readers.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { session in
+            try readers.transaction(.read("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")) { session in
                 try body(SQLTransaction(session))
             }
         }

@@ -41,7 +41,7 @@ extension Authority {
                 case .refused(let refusal): return answered?.response ?? .refused(refusal)
                 case .tooManyClients: throw tooManyClients(of: push.principal)
                 case .lost(let lost):
-                    let epoch = try renewHistory(because: lost)
+                    let epoch = try renewHistory(because: lost, shownBy: push.request.cursors)
                     return answered?.response ?? .refused(.epochChanged(epoch))
                 case .answered(let response):
                     if !response.heads.isEmpty { commits.publish(SpaceHeads(heads: response.heads)) }
@@ -88,7 +88,8 @@ extension Authority {
                 switch verdict {
                 case .refused(let refusal): .refused(refusal)
                 case .tooManyClients: throw tooManyClients(of: push.principal)
-                case .lost(let lost): .refused(.epochChanged(try renewHistory(because: lost)))
+                case .lost(let lost):
+                    .refused(.epochChanged(try renewHistory(because: lost, shownBy: push.request.cursors)))
                 case .answered(let push): push.response
                 }
             }

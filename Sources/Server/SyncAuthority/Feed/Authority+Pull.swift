@@ -32,7 +32,7 @@ extension Authority {
         switch response {
         case .response(let response): return response
         case .lost(let lost):
-            try renewHistory(because: lost)
+            try renewHistory(because: lost, shownBy: [request.receipt, request.cursor].compactMap(\.self))
             return .mustReset(.epoch)
         }
     }

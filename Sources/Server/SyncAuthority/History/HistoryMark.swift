@@ -68,14 +68,15 @@ extension Authority {
     /// - Returns: the loss; nil when the mark proves nothing.
     @discardableResult
     public func recognizeRestore(by mark: HistoryMark) throws(AuthorityError) -> LostHistory? {
-        let lost = try read { view -> LostHistory? in
+        let found = try read { view -> (lost: LostHistory, cursor: Cursor)? in
             let check = HistoryCheck(history: try view.state().history, witness: .mark)
             for (_, cursor) in mark.cursors.sorted(by: { $0.key < $1.key }) {
-                if case .lost(let lost) = try check.examine(cursor, in: view) { return lost }
+                if case .lost(let lost) = try check.examine(cursor, in: view) { return (lost, cursor) }
             }
             return nil
         }
-        if let lost { try renewHistory(because: lost) }
-        return lost
+        guard let found else { return nil }
+        try renewHistory(because: found.lost, shownBy: [found.cursor])
+        return found.lost
     }
 }

@@ -60,7 +60,7 @@ extension ServerResponse {
     package func encode(to request: ServerRequest, catalog: SchemaCatalog) throws(WireError) -> [UInt8]? {
         switch (self, request) {
         case (.hello(let hello), .hello): HelloCodec.encode(hello)
-        case (.push(let response), .push): try PushCodec.encode(response)
+        case (.push(let response), .push(let request)): try PushCodec.encode(response, to: request)
         case (.pull(let response), .pull): try PullCodec.encode(response, catalog: catalog)
         case (.fetch(let record?), .fetch(let request)):
             try FetchCodec.encode(record, of: request.collection, catalog: catalog)
@@ -78,7 +78,7 @@ extension ServerResponse {
     ) throws(WireError) -> ServerResponse {
         switch (body, request) {
         case (let body?, .hello): return .hello(try HelloCodec.decode(body))
-        case (let body?, .push): return .push(try PushCodec.decodeResponse(body))
+        case (let body?, .push(let request)): return .push(try PushCodec.decodeResponse(body, to: request))
         case (let body?, .pull): return .pull(try PullCodec.decodeResponse(body, catalog: catalog))
         case (let body?, .fetch(let request)):
             return .fetch(try FetchCodec.decodeResponse(body, to: request, catalog: catalog))

@@ -192,7 +192,9 @@ package enum PushCodec {
 
     // MARK: Response
 
-    package static func encode(_ response: PushResponse) throws(WireError) -> [UInt8] {
+    /// Encodes a response. Each result names the hash of its transaction, so that a device does not take the response to
+    /// another push for its own.
+    package static func encode(_ response: PushResponse, to request: PushRequest) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)
         writer.beginObject()
         switch response {
@@ -204,9 +206,12 @@ package enum PushCodec {
             writer.hybridTime(serverTime)
             writer.key("results")
             writer.beginArray()
-            for result in results {
+            for (index, result) in results.enumerated() {
                 writer.beginObject()
                 writer.member("number", result.number.rawValue)
+                if index < request.transactions.count {
+                    writer.member("hash", request.transactions[index].hash.rawValue)
+                }
                 writer.key("outcome")
                 try OutcomeCodec.write(result.outcome, to: &writer)
                 if let receipt = result.receipt { write(receipt, to: &writer) }
@@ -266,11 +271,18 @@ package enum PushCodec {
         writer.endObject()
     }
 
-    package static func decodeResponse(_ bytes: [UInt8]) throws(WireError) -> PushResponse {
-        try Message.read(bytes, "response to push", readResponse)
+    /// Decodes the response to `request`. Throws if a result is not that of the transaction at its place.
+    package static func decodeResponse(
+        _ bytes: [UInt8], to request: PushRequest
+    ) throws(WireError) -> PushResponse {
+        try Message.read(bytes, "response to push") { (reader) throws(JSONError) in
+            try readResponse(&reader, to: request)
+        }
     }
 
-    private static func readResponse(_ reader: inout JSONReader) throws(JSONError) -> PushResponse {
+    private static func readResponse(
+        _ reader: inout JSONReader, to request: PushRequest
+    ) throws(JSONError) -> PushResponse {
         var response: PushResponse?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
@@ -280,7 +292,7 @@ package enum PushCodec {
                     throw reader.content("expected one of answered and refused", at: key.offset)
                 }
                 if case "answered" = key {
-                    response = try readAnswered(&reader)
+                    response = try readAnswered(&reader, to: request)
                 } else {
                     response = .refused(try readRefusal(&reader))
                 }
@@ -291,7 +303,9 @@ package enum PushCodec {
         return response
     }
 
-    private static func readAnswered(_ reader: inout JSONReader) throws(JSONError) -> PushResponse {
+    private static func readAnswered(
+        _ reader: inout JSONReader, to request: PushRequest
+    ) throws(JSONError) -> PushResponse {
         var epoch: Epoch?
         var serverTime: HybridTime?
         var results: [TransactionResult]?
@@ -300,7 +314,7 @@ package enum PushCodec {
             switch key {
             case "epoch": epoch = try reader.epoch()
             case "serverTime": serverTime = try reader.hybridTime()
-            case "results": results = try readResults(&reader)
+            case "results": results = try readResults(&reader, to: request.transactions[...])
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
         }
@@ -309,18 +323,22 @@ package enum PushCodec {
             serverTime: try reader.require(serverTime, "serverTime"))
     }
 
-    private static func readResults(_ reader: inout JSONReader) throws(JSONError) -> [TransactionResult] {
-        var last: TransactionNumber?
+    private static func readResults(
+        _ reader: inout JSONReader, to transactions: ArraySlice<NumberedTransaction>
+    ) throws(JSONError) -> [TransactionResult] {
+        var expected = transactions
         return try reader.list { (reader) throws(JSONError) in
             _ = try reader.kind()
             let start = reader.position
             var number: TransactionNumber?
+            var hash: String?
             var outcome: Outcome?
             var receipt: CommitReceipt?
             var members = try reader.beginObject()
             while let key = try reader.nextKey(&members) {
                 switch key {
                 case "number": number = try reader.transactionNumber()
+                case "hash": hash = try reader.text(bytes: 64, "the hash")
                 case "outcome": outcome = try OutcomeCodec.read(&reader)
                 case "receipt": if try !reader.null() { receipt = try readReceipt(&reader) }
                 default: try reader.unknown(key, .ignoringUnknownKeys)
@@ -329,11 +347,17 @@ package enum PushCodec {
             let result = TransactionResult(
                 number: try reader.require(number, "number"), outcome: try reader.require(outcome, "outcome"),
                 receipt: receipt)
-            if let last, result.number.rawValue - 1 != last.rawValue {
+            guard let transaction = expected.popFirst() else {
                 throw reader.content(
-                    "number \(result.number) follows \(last); expected numbers without gaps", at: start)
+                    "the push had \(transactions.count) transactions; expected no further result", at: start)
             }
-            last = result.number
+            guard result.number == transaction.number else {
+                throw reader.content(
+                    "the result is that of number \(result.number); expected \(transaction.number)", at: start)
+            }
+            guard try reader.require(hash, "hash") == transaction.hash.rawValue else {
+                throw reader.content("the result of number \(result.number) is that of another transaction", at: start)
+            }
             return result
         }
     }

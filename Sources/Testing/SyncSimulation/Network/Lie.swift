@@ -30,10 +30,16 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
     case prohibition
     /// The server performs a push and then refuses it, as if its first number were used with other contents.
     case identityConflict
+    /// The last page of a snapshot claims a head that the server does not have.
+    case headAhead
+    /// A page has a cursor of another history.
+    case otherCursor
 
-    /// The lies that `Rates.lie` draws from. A lie that was added later has its own rate, so that the worlds of
+    /// The lies that `Rates.lie` draws from. A lie that was added later has another rate, so that the worlds of
     /// existing seeds stay the same.
-    static let drawn = allCases.filter { $0 != .identityConflict }
+    static let drawn = allCases.filter { $0 != .identityConflict && !claims.contains($0) }
+    /// The lies that `Rates.falseClaim` draws from.
+    static let claims: [Lie] = [.headAhead, .otherCursor]
 
     /// Returns whether the lie affects the response to this call.
     func applies(to call: ServerRequest) -> Bool {
@@ -55,7 +61,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
         case .refusal: TransportError(.refused, "this transaction is malformed", isDefinite: true)
         case .prohibition: TransportError(.forbidden, "this transaction is not allowed", isDefinite: true)
         case .standingCursor, .emptyPage, .cyclingPages, .missingCommit, .repeatedCommit, .headBehind, .otherSpace,
-            .unknownTransaction, .impossibleVersion, .identityConflict:
+            .unknownTransaction, .impossibleVersion, .identityConflict, .headAhead, .otherCursor:
             nil
         }
     }
@@ -104,6 +110,13 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
         case .headBehind:
             guard page.version > .zero else { return page }
             return page.with(head: Version(page.version.rawValue - 1))
+        case .headAhead:
+            guard case .snapshot(_, _, isLast: true) = page.content else { return page }
+            return page.with(head: Version(page.head.rawValue + 1_000_000))
+        case .otherCursor:
+            let epoch = page.epoch.rawValue
+            return page.with(
+                cursor: Cursor(rawValue: page.cursor.rawValue.replacing(epoch, with: "\(epoch)x", maxReplacements: 1)))
         case .otherSpace: return page.with(space: page.space == .default ? "north" : .default)
         case .unknownTransaction, .impossibleVersion, .refusal, .prohibition, .identityConflict: return page
         }
@@ -125,7 +138,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
                 version: Version(version.rawValue + 1_000_000), uids: uids, conflicts: conflicts)
             return results.dropLast() + [TransactionResult(number: last.number, outcome: outcome, receipt: receipt)]
         case .standingCursor, .emptyPage, .cyclingPages, .missingCommit, .repeatedCommit, .headBehind, .otherSpace,
-            .refusal, .prohibition, .identityConflict:
+            .refusal, .prohibition, .identityConflict, .headAhead, .otherCursor:
             return results
         }
     }

@@ -34,6 +34,7 @@ extension WorldPlan {
         var identities: SeededRandom
         var horizon: SeededRandom
         var trimming: SeededRandom
+        var claims: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -51,6 +52,7 @@ extension WorldPlan {
             identities = SeededRandom(seed: plan.setting.seed, stream: "script.identities")
             horizon = SeededRandom(seed: plan.setting.seed, stream: "script.horizon")
             trimming = SeededRandom(seed: plan.setting.seed, stream: "script.trimming")
+            claims = SeededRandom(seed: plan.setting.seed, stream: "script.claims")
         }
 
         /// Draws the number of operations at the next instant.
@@ -133,6 +135,9 @@ extension WorldPlan {
                 faults.append(.receivesFalseResponses(.identityConflict, times: refusals))
             }
             if builds.chance(rates.upgrade) { faults.append(.upgraded) }
+            let claim = Lie.claims[claims.below(Lie.claims.count)]
+            let repeats = claims.within(1...6)
+            if claims.chance(rates.falseClaim) { faults.append(.receivesFalseResponses(claim, times: repeats)) }
             return faults
         }
 

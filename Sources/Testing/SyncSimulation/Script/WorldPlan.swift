@@ -74,6 +74,8 @@ public struct WorldPlan: Hashable, Sendable {
         /// The server refuses the identities of a device for a while, possibly more often than a push can name former
         /// ones.
         public var refuseIdentities = 0.0
+        /// The server claims a head that it does not have, or gives a cursor of another history.
+        public var falseClaim = 0.0
         /// The server's last backup is restored without telling the server. The server then makes commits and trims its
         /// change feed before any device returns.
         public var restoreServerBehindHorizon = 0.0
@@ -133,6 +135,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.drawOutside()
         plan.drawBuilds()
         plan.drawIdentities()
+        plan.drawClaims()
         plan.drawHorizon()
         plan.drawTrimming()
         return plan
@@ -164,6 +167,13 @@ public struct WorldPlan: Hashable, Sendable {
         var random = SeededRandom(seed: setting.seed, stream: "plan.identities")
         let refuse = random.fraction() * 0.02
         if random.chance(0.1) { rates.refuseIdentities = refuse }
+    }
+
+    /// Draws how often the server makes false claims. In one of ten worlds, it does.
+    private mutating func drawClaims() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.claims")
+        let claim = random.fraction() * 0.03
+        if random.chance(0.1) { rates.falseClaim = claim }
     }
 
     /// Draws how often the server is restored behind its horizon. In one of ten worlds, it is.

@@ -464,6 +464,19 @@ extension LocalStoreConformance {
                 try fixture.expect(
                     try fixture.store.count(matching: RecordQuery("users")), is: 20, "the number of users")
             },
+            Check("a head that was announced falsely does not keep a space incomplete") { fixture in
+                try fixture.sendHello()
+                try fixture.pull(fixture.snapshot([], at: 4, head: 99_999))
+                try fixture.expect(try fixture.stored()?.isComplete, is: false, "after the false head")
+                try fixture.pull(fixture.feed([], to: 4))
+                try fixture.expect(try fixture.stored()?.isComplete, is: true, "after a page with the true head")
+            },
+            Check("a feed from the beginning that ends before what was shown is a contradiction") { fixture in
+                _ = try fixture.syncedUser("ada")
+                try fixture.pull(fixture.feed([], to: 1))
+                try fixture.store.resetCursor(of: fixture.space)
+                try fixture.expect(.contradiction) { try fixture.pull(fixture.feed([], to: 0)) }
+            },
             Check("an answered transaction stays until the whole snapshot is there") { fixture in
                 try fixture.sendHello()
                 let (id, sequence) = try fixture.createUser("ada")
