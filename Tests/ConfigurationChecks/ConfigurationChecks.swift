@@ -1,7 +1,6 @@
 import Foundation
+package import SyncProgram
 import Testing
-
-@testable package import SyncProgram
 
 /// Checks that each setting is listed once and `environment` comes first, that each description ends with a period, and
 /// that each setting accepts its default value.

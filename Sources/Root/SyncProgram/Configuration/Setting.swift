@@ -14,9 +14,9 @@ package struct Setting<Values: Sendable>: Sendable {
     /// The default in words; nil to show the value of `Values()`.
     let defaultInWords: String?
     /// Returns the text of the current value; nil when there is none.
-    let text: @Sendable (Values) -> String?
+    package let text: @Sendable (Values) -> String?
     /// Parses a text, and stores the value in its place. Returns false when the text is invalid.
-    let read: @Sendable (String, inout Values) -> Bool
+    package let read: @Sendable (String, inout Values) -> Bool
 
     /// Creates a setting that always has a value.
     package init<Value>(

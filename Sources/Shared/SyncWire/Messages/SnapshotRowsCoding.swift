@@ -78,9 +78,17 @@ enum SnapshotRowsCoding {
 
     // MARK: Reading
 
-    /// - Parameter checksTypes: Whether a value of another type than the catalog declares is an error.
     static func read(
-        _ reader: inout JSONReader, catalog: SchemaCatalog, checksTypes: Bool = true,
+        _ reader: inout JSONReader, catalog: SchemaCatalog, newest: inout (version: Version, offset: Int)
+    ) throws(JSONError) -> SnapshotRows {
+        try read(&reader, schema: { catalog[$0] }, checksTypes: true, newest: &newest)
+    }
+
+    /// - Parameters:
+    ///   - schema: Returns the schema of a collection, which determines the places of the values in a record.
+    ///   - checksTypes: Whether a value of another type than the schema declares is an error.
+    static func read(
+        _ reader: inout JSONReader, schema: (CollectionName) -> ModelSchema?, checksTypes: Bool,
         newest: inout (version: Version, offset: Int)
     ) throws(JSONError) -> SnapshotRows {
         var collection: CollectionName?
@@ -96,7 +104,7 @@ enum SnapshotRowsCoding {
                     throw reader.content("\"collection\" and \"columns\" come before \"rows\"", at: key.offset)
                 }
                 let layout = Layout(
-                    columns: columns, collection: collection, schema: catalog[collection], checksTypes: checksTypes)
+                    columns: columns, collection: collection, schema: schema(collection), checksTypes: checksTypes)
                 records = try readRows(&reader, layout, newest: &newest)
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }

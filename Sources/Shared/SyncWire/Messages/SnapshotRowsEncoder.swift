@@ -137,7 +137,7 @@ package struct SnapshotRowsEncoder {
             return try Message.read(bytes, "rows of a snapshot") { (reader) throws(JSONError) in
                 var newest = (version: Version.zero, offset: 0)
                 return try SnapshotRowsCoding.read(
-                    &reader, catalog: SchemaCatalog([schema]), checksTypes: false, newest: &newest
+                    &reader, schema: { _ in schema }, checksTypes: false, newest: &newest
                 ).records
             }
         } catch {

@@ -149,6 +149,12 @@ extension AuthorityStoreConformance {
                     ModelSchema(
                         collection: "user",
                         fields: [.json("data"), .boolean("active"), .text("bio"), .real("rank"), .text("later")]),
+                    ModelSchema(
+                        collection: "user",
+                        fields: [
+                            .reference("later", to: "avatar"), .text("rank"), .json("data"), .boolean("active"),
+                            .text("bio"),
+                        ]),
                 ]
                 let budget = PageBudget(rows: 9, bytes: AuthorityStoreFixture.ample)
                 for schema in schemas {
