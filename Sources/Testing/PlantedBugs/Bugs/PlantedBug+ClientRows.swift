@@ -207,8 +207,8 @@ extension PlantedBug {
             shape: { plan in
                 plan.setting.spaceCount = 2
                 plan.setting.devices = 3
-                plan.rates.restoreServer = 0.08
-                plan.rates.changeAccess = 0.15
+                plan.rates.restoreServer = 0.1
+                plan.rates.changeAccess = 0.2
             }),
         rows(
             "refusal blamed on another", breaks: [.I17],
