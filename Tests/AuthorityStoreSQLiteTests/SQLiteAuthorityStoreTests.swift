@@ -383,6 +383,20 @@ import Testing
         }
     }
 
+    @Test(arguments: ["record SET fields = '{\"username\":5'", "change_feed SET changes = '['"])
+    func `a check of the whole store finds values that cannot be read`(damage: String) throws {
+        let store = try SQLiteAuthorityStore(
+            singleConnectionTo: ":memory:", newHistory: .fixed(Epoch(rawValue: "e")))
+        let authority = Authority(store: store, catalog: Self.catalog)
+        for number in 0..<3 {
+            _ = try authority.push(try Self.request(number), by: Principal(name: "anna"), now: Self.now)
+        }
+        try authority.checkStore(now: Self.now)
+        try store.execute("UPDATE \(damage) WHERE version = 2")
+        let failure = #expect(throws: AuthorityError.self) { try authority.checkStore(now: Self.now) }
+        #expect(failure?.isStoreDamaged == true, "\(failure?.description ?? "")")
+    }
+
     @Test(arguments: [0, 1, 2, 3, 5, 8, 13, 21])
     func `a write that fails at any call is rolled back`(n: Int) throws {
         let faulty = FaultyAuthorityStore(

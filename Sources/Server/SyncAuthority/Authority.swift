@@ -57,10 +57,6 @@ public struct Authority: AuthorityService {
         return Record(stored, schema: catalog.schemaForReading(request.collection))
     }
 
-    public func checkStore(now: WallTime) throws(AuthorityError) {
-        do { try store.check() } catch { throw AuthorityError(storeError: error) }
-    }
-
     public func readable(
         among spaces: [SpaceID], by principal: Principal
     ) throws(AuthorityError) -> [SpaceID] {
