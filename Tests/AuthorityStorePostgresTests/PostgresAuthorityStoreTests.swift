@@ -399,6 +399,19 @@ import Testing
         #expect(opened.withLock { $0 } == 2)
     }
 
+    @Test(arguments: [("off", true), ("on", false)])
+    func `a store tells whether its database takes writes`(setting: String, expected: Bool) throws {
+        let configuration = try configuration()
+        try open(configuration).close()
+        let options = " options='-c default_transaction_read_only=\(setting)'"
+        let store = try PostgresAuthorityStore(
+            PostgresConfiguration(
+                connection: configuration.connection + options, schema: configuration.schema),
+            newHistory: Self.history)
+        defer { store.close() }
+        #expect(try store.takesWrites() == expected)
+    }
+
     @Test func `a reader whose server took no writes from the start stays`() throws {
         let (pool, opened) = try readers(" options='-c default_transaction_read_only=on'")
         defer { pool.close() }

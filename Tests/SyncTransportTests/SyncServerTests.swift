@@ -51,6 +51,31 @@ import Testing
         #expect(RawRequest.status(health) == "200")
     }
 
+    /// A store over a database that takes no writes.
+    private struct ReadOnlyStore: AuthorityStore {
+        let base = InMemoryAuthorityStore(epoch: Epoch(rawValue: "test-epoch"))
+
+        func read<Result>(_ body: (any AuthorityView) throws -> Result) throws -> Result { try base.read(body) }
+
+        func write<Result>(_ body: (any AuthorityTransaction) throws -> Result) throws -> Result {
+            throw AuthorityStoreError(.readOnly, "planted")
+        }
+
+        func takesWrites() throws -> Bool { false }
+    }
+
+    @Test func `a server whose database takes no writes is healthy, but not ready`() async throws {
+        let authority = Authority(store: ReadOnlyStore(), catalog: TestServer.catalog)
+        let (ready, health) = try await TestServer.run(authority) { port in
+            (
+                try await RawRequest.send([RawRequest.http("GET /readyz")], to: port),
+                try await RawRequest.send([RawRequest.http("GET /healthz")], to: port)
+            )
+        }
+        #expect(RawRequest.status(ready) == "503" && ready.hasSuffix(#""reason":"read_only"}"#), "\(ready)")
+        #expect(RawRequest.status(health) == "200")
+    }
+
     /// A store that reports damage at each write.
     private struct DamagedStore: AuthorityStore {
         let base = InMemoryAuthorityStore(epoch: Epoch(rawValue: "test-epoch"))

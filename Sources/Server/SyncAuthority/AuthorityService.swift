@@ -54,6 +54,9 @@ public protocol AuthorityService: Sendable {
     /// damage.
     func checkStore(now: WallTime) throws(AuthorityError)
 
+    /// Returns whether the store takes writes now, for the readiness of a server.
+    func takesWrites() throws(AuthorityError) -> Bool
+
     /// A broadcast of the spaces that have new commits. It is published after the commits are durable.
     var commits: Broadcast<SpaceHeads> { get }
 }
@@ -78,6 +81,8 @@ extension AuthorityService {
             }
         }
     }
+
+    public func takesWrites() throws(AuthorityError) -> Bool { true }
 
     /// Only calls `hello`, which proves that the store can be read.
     public func checkStore(now: WallTime) throws(AuthorityError) {

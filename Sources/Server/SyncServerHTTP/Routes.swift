@@ -181,7 +181,7 @@ struct Routes: HTTPResponder {
             // The details go only to the log, because this route is open to everyone.
             logger.debug("the store is not available", metadata: ["error": "\(error)"])
             let isDamaged = error is StoreHealth.DamageFound || (error as? AuthorityError)?.isStoreDamaged == true
-            let reason = isDamaged ? "damaged" : error is StoreHealth.NoRoom ? "disk" : "store"
+            let reason = isDamaged ? "damaged" : (error as? StoreHealth.NoWrites)?.rawValue ?? "store"
             let body = #"{"status":"unavailable","reason":"\#(reason)"}"#
             return .json(Array(body.utf8), status: .serviceUnavailable)
         }

@@ -117,13 +117,14 @@ struct ServerEndpoint: Sendable {
         }
     }
 
-    /// Reads from the store. The future fails when the read fails or finds damage, and with `NoRoom`.
+    /// Reads from the store. The future fails when the read fails or finds damage, and with `NoWrites`.
     func checkStore(_ extent: StoreHealth.Extent) -> EventLoopFuture<Void> {
         threads.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.any()) {
             switch extent {
             case .state:
                 _ = try authority.hello(for: Self.inspector, now: now())
-                if let folder, !DiskSpace.hasRoom(in: folder) { throw StoreHealth.NoRoom() }
+                if let folder, !DiskSpace.hasRoom(in: folder) { throw StoreHealth.NoWrites.disk }
+                guard try authority.takesWrites() else { throw StoreHealth.NoWrites.readOnly }
             case .wholeStore: try authority.checkStore(now: now())
             }
         }

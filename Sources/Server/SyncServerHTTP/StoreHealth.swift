@@ -20,8 +20,13 @@ final class StoreHealth: Sendable {
     /// The store has not answered within `SyncServerLimits.healthTimeout`.
     struct Silent: Error {}
 
-    /// The store can be read, but its disk has too little room for writes.
-    struct NoRoom: Error {}
+    /// The store can be read, but takes no writes.
+    enum NoWrites: String, Error {
+        /// Its disk has too little room.
+        case disk
+        /// Its database refuses them, or is a standby.
+        case readOnly = "read_only"
+    }
 
     private struct State: Sendable {
         var newest: Check?
@@ -36,7 +41,8 @@ final class StoreHealth: Sendable {
 
     /// Creates a check.
     ///
-    /// - Parameter check: reads from the store; its future fails when the read fails or finds damage, and with `NoRoom`.
+    /// - Parameter check: reads from the store; its future fails when the read fails or finds damage, and with
+    ///   `NoWrites`.
     init(
         now: @escaping @Sendable () -> NIODeadline = { .now() },
         check: @escaping @Sendable (_ extent: Extent) -> EventLoopFuture<Void>
@@ -56,9 +62,9 @@ final class StoreHealth: Sendable {
 
     /// Waits for the latest check. All calls within the interval after its beginning share it.
     ///
-    /// - Throws: the error of the check except `NoRoom`, or `DamageFound`.
+    /// - Throws: the error of the check except `NoWrites`, or `DamageFound`.
     func check() async throws {
-        do { try await checkForWrites() } catch is NoRoom {}
+        do { try await checkForWrites() } catch is NoWrites {}
     }
 
     /// Waits for the latest check, as `check` does.

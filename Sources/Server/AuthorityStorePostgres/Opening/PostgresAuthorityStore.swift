@@ -13,6 +13,7 @@ public final class PostgresAuthorityStore: AuthorityStore {
     private let writer: PostgresPool
     private let readers: PostgresPool
     private let begin: PostgresPool.Beginning
+    private static let reading = PostgresPool.Beginning.read("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     /// Connects to the database, and creates its schema if it is missing.
     ///
@@ -58,8 +59,17 @@ public final class PostgresAuthorityStore: AuthorityStore {
         _ body: (any AuthorityView) throws -> Result
     ) throws -> Result {
         try AuthorityStoreError.converting("read") {
-            try readers.transaction(.read("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")) { session in
-                try body(SQLTransaction(session))
+            try readers.transaction(Self.reading) { session in try body(SQLTransaction(session)) }
+        }
+    }
+
+    public func takesWrites() throws -> Bool {
+        try AuthorityStoreError.converting("ask whether the database takes writes") {
+            try readers.transaction(Self.reading) { session in
+                try session.query(
+                    "ask whether the database takes writes",
+                    "SELECT (pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool)::int", []
+                ) { cursor in try cursor.step() && cursor.integer(0) == 0 }
             }
         }
     }

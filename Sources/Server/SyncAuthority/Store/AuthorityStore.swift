@@ -26,12 +26,17 @@ public protocol AuthorityStore: Sendable {
     ///
     /// A store without a check of its own only reads its state.
     func check() throws
+
+    /// Returns whether the store takes writes, as far as a read can tell.
+    func takesWrites() throws -> Bool
 }
 
 extension AuthorityStore {
     public func check() throws {
         _ = try read { view in try view.state() }
     }
+
+    public func takesWrites() throws -> Bool { true }
 }
 
 /// The lookups that a decision about a transaction may make.

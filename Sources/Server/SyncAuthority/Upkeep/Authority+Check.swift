@@ -17,6 +17,10 @@ extension Authority {
         }
     }
 
+    public func takesWrites() throws(AuthorityError) -> Bool {
+        do { return try store.takesWrites() } catch { throw AuthorityError(storeError: error) }
+    }
+
     private static let budget = PageBudget(rows: 1_000, bytes: 1_024 * 1_024)
 
     private func checkRecords(of collection: CollectionName, in space: SpaceID) throws(AuthorityError) {
