@@ -16,18 +16,6 @@ import Testing
     }
 
     @Test(arguments: [
-        ("host=a,b dbname=sync", "read-write"), ("postgresql://a,b/sync", "read-write"), ("host=a dbname=sync", "any"),
-        ("hostaddr=10.0.0.1,10.0.0.2", "read-write"),
-    ])
-    func `of several hosts, the one that takes writes is used`(connection: String, expected: String) throws {
-        let parameters = PostgresConfiguration(connection: connection).parameters
-        let place = try #require(parameters.firstIndex { $0.keyword == "target_session_attrs" })
-        #expect(parameters[place].value == expected)
-        // The operator's string comes later, and overrides the value.
-        #expect(parameters[place...].contains { $0.keyword == "dbname" })
-    }
-
-    @Test(arguments: [
         ("host=db dbname=sync", "host=db dbname=sync"),
         ("postgresql://ned@db/sync?sslmode=require", "postgresql://ned@db/sync?sslmode=require"),
         ("host=db password=canary", "password=******** host=db"),

@@ -13,8 +13,6 @@ package enum ImportLimits {
     package static let journalEntries = 1_000
     /// Maximum number of mutations of one local transaction, well below what a server accepts.
     package static let mutationsPerTransaction = 500
-    /// Maximum number of new plans for one transaction, each after another process has changed the records.
-    package static let plansPerTransaction = 10
     /// Maximum bytes of one local transaction: a quarter of what the model allows.
     package static let bytesPerTransaction = 256 * 1_024
     /// Maximum number of broken rows that are kept to be shown. All broken rows are counted.

@@ -7,8 +7,9 @@ import SyncModel
 /// in a second round, so that two rows can refer to each other wherever they are in the input.
 struct ImportPlan {
     private(set) var problems: [ImportError] = []
-    /// The number of rows that the import processes.
-    private(set) var rowCount = 0
+    private(set) var created = 0
+    private(set) var updated = 0
+    private(set) var unchanged = 0
 
     private var edits: [Planned] = []
     private var isolatedEdits = 0
@@ -17,23 +18,17 @@ struct ImportPlan {
     private struct Planned {
         let edit: RecordEdit
         let space: SpaceID
-        /// The row whose first edit this is; nil for an edit of the second round.
-        let row: PlannedRow?
+        /// 1 for the first edit of a row, 0 for an edit of the second round.
+        let rows: Int
         /// Whether the edit needs its own transaction.
         let isIsolated: Bool
-    }
-
-    /// A row, and what writing it does to its record.
-    struct PlannedRow {
-        let line: Int
-        let effect: ImportSummary.Effect
     }
 
     /// The edits of one transaction, whose records are in one space.
     struct Chunk {
         let space: SpaceID
         var edits: [RecordEdit] = []
-        var rows: [PlannedRow] = []
+        var rows = 0
         fileprivate var bytes = 0
     }
 
@@ -62,6 +57,9 @@ struct ImportPlan {
             return "\(collection) \(key.map { "@\($0)" } ?? id.description)"
         }
     }
+
+    /// The number of rows that the import processes.
+    var rowCount: Int { created + updated + unchanged }
 
     /// Plans the edits for the rows.
     ///
@@ -258,14 +256,13 @@ struct ImportPlan {
             if !later.isEmpty {
                 second.append(
                     Planned(
-                        edit: .update(target.row.collection, target.id, later), space: target.space, row: nil,
+                        edit: .update(target.row.collection, target.id, later), space: target.space, rows: 0,
                         isIsolated: isIsolated))
             }
             placed.insert(target.address)
-            let row = PlannedRow(line: target.row.line, effect: Self.effect(of: target, catalog))
-            edits.append(Planned(edit: edit(target, patch), space: target.space, row: row, isIsolated: isIsolated))
+            edits.append(Planned(edit: edit(target, patch), space: target.space, rows: 1, isIsolated: isIsolated))
+            count(target, catalog)
         }
-        rowCount = targets.count
         edits += second
         // The edits are grouped by space, because a transaction is of one space. No reference leads to another space,
         // so only the order within a space matters.
@@ -292,12 +289,15 @@ struct ImportPlan {
             ? .create(target.row.collection, target.id, patch) : .update(target.row.collection, target.id, patch)
     }
 
-    private static func effect(of target: Target, _ catalog: SchemaCatalog) -> ImportSummary.Effect {
-        guard let existing = target.existing, let schema = catalog[target.row.collection] else { return .created }
+    private mutating func count(_ target: Target, _ catalog: SchemaCatalog) {
+        guard let existing = target.existing, let schema = catalog[target.row.collection] else {
+            created += 1
+            return
+        }
         let isSame = target.patch.allSatisfy { name, value in
             schema.position(of: name).map { existing.values[$0] == value } ?? false
         }
-        return isSame ? .unchanged : .updated
+        if isSame { unchanged += 1 } else { updated += 1 }
     }
 
     /// Returns the next edits to write together, or nil at the end.
@@ -319,7 +319,7 @@ struct ImportPlan {
                 break
             }
             chunk.edits.append(next.edit)
-            if let row = next.row { chunk.rows.append(row) }
+            chunk.rows += next.rows
             chunk.bytes += bytes
             position += 1
         }

@@ -13,22 +13,7 @@ package struct ImportSummary: Hashable, Sendable {
     /// Number of transactions that were written.
     package var transactions = 0
 
-    /// The effect of a row on its record.
-    enum Effect {
-        case created
-        case updated
-        case unchanged
-    }
-
     package init() {}
-
-    mutating func note(_ effect: Effect) {
-        switch effect {
-        case .created: created += 1
-        case .updated: updated += 1
-        case .unchanged: unchanged += 1
-        }
-    }
 
     mutating func note(_ problem: ImportError) {
         broken += 1

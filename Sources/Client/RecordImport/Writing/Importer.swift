@@ -42,49 +42,22 @@ package struct Importer: Sendable {
         _ input: ImportedRows, strict: Bool, progress: (_ done: Int, _ total: Int) -> Void
     ) throws(StoreError) -> ImportSummary {
         var summary = ImportSummary()
-        var plan = try plan(input.rows)
-        var brokenLines = Set(plan.problems.map(\.line))
+        var plan = try ImportPlan(input.rows, store: store, space: space, identity: identity, rules: rules)
         let problems = (input.problems + plan.problems).sorted { $0.line < $1.line }
         for problem in problems { summary.note(problem) }
         if strict, summary.broken > 0 {
             summary.isStopped = true
             return summary
         }
-        var doneLines: Set<Int> = []
-        var failures = 0
+        var done = 0
         while let chunk = plan.nextChunk() {
-            do throws(StoreError) {
-                if try store.commit(chunk.edits, in: chunk.space, now: now()) != nil { summary.transactions += 1 }
-                failures = 0
-            } catch {
-                guard error.mayBeOutdatedPlan, failures < ImportLimits.plansPerTransaction else { throw error }
-                failures += 1
-                plan = try self.plan(input.rows)
-                for problem in plan.problems where !doneLines.contains(problem.line) {
-                    guard brokenLines.insert(problem.line).inserted else { continue }
-                    guard !strict else { throw error }
-                    summary.note(problem)
-                }
-                continue
-            }
-            // After a new plan, rows that were written before come again.
-            for row in chunk.rows where doneLines.insert(row.line).inserted { summary.note(row.effect) }
-            progress(doneLines.count, plan.rowCount)
+            if try store.commit(chunk.edits, in: chunk.space, now: now()) != nil { summary.transactions += 1 }
+            done += chunk.rows
+            progress(done, plan.rowCount)
         }
+        summary.created = plan.created
+        summary.updated = plan.updated
+        summary.unchanged = plan.unchanged
         return summary
-    }
-
-    private func plan(_ rows: [ImportRow]) throws(StoreError) -> ImportPlan {
-        try ImportPlan(rows, store: store, space: space, identity: identity, rules: rules)
-    }
-}
-
-extension StoreError {
-    /// Whether the reason may be that another process has created or deleted records since the plan was made.
-    fileprivate var mayBeOutdatedPlan: Bool {
-        switch code {
-        case .duplicateRecord, .missingRecord, .danglingReference: true
-        default: false
-        }
     }
 }

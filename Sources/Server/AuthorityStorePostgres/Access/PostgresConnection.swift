@@ -14,9 +14,23 @@ final class PostgresConnection: Sendable {
 
     private let state: Guarded<State>
 
-    /// Opens the connection.
-    init(_ configuration: PostgresConfiguration) throws(PostgresError) {
-        let parameters = configuration.parameters
+    /// Opens a connection to the server that takes writes, of those that the configuration leads to. If none takes writes,
+    /// it is a connection to one that does not.
+    ///
+    /// The others may be behind that server. A list of hosts, a name with several addresses, or an address that moves can
+    /// lead to them, for example after a failover.
+    static func toPrimary(_ configuration: PostgresConfiguration) throws(PostgresError) -> PostgresConnection {
+        let connection = try PostgresConnection(configuration)
+        guard try connection.isReadOnly() else { return connection }
+        return (try? PostgresConnection(configuration, takingWrites: true)) ?? connection
+    }
+
+    /// Opens a connection as the configuration says.
+    ///
+    /// - Parameter takingWrites: Whether only a server that takes writes will do.
+    init(_ configuration: PostgresConfiguration, takingWrites: Bool = false) throws(PostgresError) {
+        var parameters = configuration.parameters
+        if takingWrites { parameters.append(("target_session_attrs", "read-write")) }
         let connection = Self.withCStrings(parameters.map(\.keyword)) { keywords in
             Self.withCStrings(parameters.map(\.value)) { values in PQconnectdbParams(keywords, values, 1) }
         }
@@ -71,6 +85,9 @@ final class PostgresConnection: Sendable {
     static let readOnlyQuery =
         "SELECT WHERE pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool"
     static let readOnlyTag = "SELECT 1"
+
+    /// Returns whether the server takes no writes.
+    func isReadOnly() throws(PostgresError) -> Bool { try run(Self.readOnlyQuery) == Self.readOnlyTag }
 
     /// Runs a prepared statement to its end.
     ///

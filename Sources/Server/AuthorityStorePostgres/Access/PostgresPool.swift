@@ -11,8 +11,8 @@ final class PostgresPool: Sendable {
 
     private struct Session {
         let connection: PostgresConnection
-        /// Whether the server took no writes when the session began.
-        let beganReadOnly: Bool
+        /// Whether the session is for one transaction only, because its server takes no writes.
+        let isReadOnly: Bool
     }
 
     private let state: Guarded<State>
@@ -26,7 +26,7 @@ final class PostgresPool: Sendable {
     init(
         count: Int, first: PostgresConnection? = nil, open: @escaping @Sendable () throws -> PostgresConnection
     ) {
-        state = Guarded(State(idle: first.map { [Session(connection: $0, beganReadOnly: false)] } ?? []))
+        state = Guarded(State(idle: first.map { [Session(connection: $0, isReadOnly: false)] } ?? []))
         free = DispatchSemaphore(value: max(count, 1))
         self.open = open
     }
@@ -34,8 +34,8 @@ final class PostgresPool: Sendable {
     /// The statements that begin a transaction.
     enum Beginning {
         case write(String)
-        /// The statements end with `PostgresConnection.readOnlyQuery`. If the server took writes when the session began and
-        /// does not any more, another server may take them now, and this one may be behind it. The session is replaced.
+        /// The statements are followed by `PostgresConnection.readOnlyQuery`. If the server of a session takes no writes,
+        /// another one may take them now, and this one may be behind it. Such a session is replaced by a new one each time.
         case read(String)
 
         fileprivate var statements: String {
@@ -91,7 +91,7 @@ final class PostgresPool: Sendable {
         if let idle = try take() {
             do throws(PostgresError) {
                 let tag = try idle.connection.run(begin.statements)
-                if idle.beganReadOnly || !begin.finds(readOnly: tag) { return idle }
+                if !begin.finds(readOnly: tag) { return idle }
             } catch {
                 if error.isBusy {
                     _ = try? idle.connection.run("ROLLBACK")
@@ -105,10 +105,10 @@ final class PostgresPool: Sendable {
         let connection = try open()
         do throws(PostgresError) {
             let tag = try connection.run(begin.statements)
-            return Session(connection: connection, beganReadOnly: begin.finds(readOnly: tag))
+            return Session(connection: connection, isReadOnly: begin.finds(readOnly: tag))
         } catch {
             if !connection.isLost { _ = try? connection.run("ROLLBACK") }
-            put(Session(connection: connection, beganReadOnly: false))
+            put(Session(connection: connection, isReadOnly: false))
             throw error
         }
     }
@@ -121,7 +121,7 @@ final class PostgresPool: Sendable {
     }
 
     private func put(_ session: Session) {
-        guard !session.connection.isLost else { return }
+        guard !session.connection.isLost, !session.isReadOnly else { return }
         state.withLock { state in
             if !state.isClosed { state.idle.append(session) }
         }

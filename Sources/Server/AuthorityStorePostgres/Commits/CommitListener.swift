@@ -67,7 +67,7 @@ public final class CommitListener: Sendable {
         var isLost = false
         while true {
             do {
-                let connection = try PostgresConnection(configuration)
+                let connection = try PostgresConnection.toPrimary(configuration)
                 try connection.run("LISTEN tombolo_\(configuration.schema)")
                 if isLost { note("Notifications of other servers' commits arrive again.") }
                 isLost = false
@@ -87,7 +87,6 @@ public final class CommitListener: Sendable {
     private func follow(
         _ connection: PostgresConnection, from heads: inout [SpaceID: Version]?, until stop: Int32
     ) throws {
-        let beganReadOnly = try Self.isReadOnly(connection)
         var known = try Self.heads(connection)
         report(changes: known, since: heads)
         heads = known
@@ -97,8 +96,8 @@ public final class CommitListener: Sendable {
             case nil:
                 // The heads of a database that was restored in place go back.
                 known = try Self.heads(connection)
-                if !beganReadOnly, try Self.isReadOnly(connection) {
-                    throw PostgresError(.readOnly, "the database takes no more writes; another one may take them")
+                if try connection.isReadOnly(), try !PostgresConnection.toPrimary(configuration).isReadOnly() {
+                    throw PostgresError(.readOnly, "the database takes no writes, and another one does")
                 }
             default:
                 let before = known
@@ -109,10 +108,6 @@ public final class CommitListener: Sendable {
             report(changes: known, since: heads)
             heads = known
         }
-    }
-
-    private static func isReadOnly(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
-        try connection.run(PostgresConnection.readOnlyQuery) == PostgresConnection.readOnlyTag
     }
 
     private func report(changes new: [SpaceID: Version], since old: [SpaceID: Version]?) {

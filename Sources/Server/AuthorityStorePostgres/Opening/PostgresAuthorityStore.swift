@@ -41,12 +41,12 @@ public final class PostgresAuthorityStore: AuthorityStore {
         let opening = PostgresOpening(configuration: configuration, forTransfer: forTransfer)
         begin = .write("BEGIN ISOLATION LEVEL READ COMMITTED; \(opening.lock)")
         let connection = try AuthorityStoreError.converting("open the database") {
-            let connection = try PostgresConnection(configuration)
+            let connection = try PostgresConnection.toPrimary(configuration)
             try opening.prepare(connection, newHistory: newHistory, creating: creating)
             return connection
         }
-        writer = PostgresPool(count: 1, first: connection) { try PostgresConnection(configuration) }
-        readers = PostgresPool(count: configuration.readers) { try PostgresConnection(configuration) }
+        writer = PostgresPool(count: 1, first: connection) { try PostgresConnection.toPrimary(configuration) }
+        readers = PostgresPool(count: configuration.readers) { try PostgresConnection.toPrimary(configuration) }
     }
 
     /// Closes the connections after the current calls have ended. Every later call fails.

@@ -163,16 +163,12 @@ extension PostgresConfiguration {
         ]
         // The operator's options come first, because the last value of a setting applies. libpq itself reports a string
         // that it cannot parse.
-        let words = (try? Self.words(of: connection)) ?? []
-        let given = words.first { $0.keyword == "options" }?.value
-        let hasSeveralHosts = words.contains { $0.keyword.hasPrefix("host") && $0.value.contains(",") }
+        let given = (try? Self.words(of: connection))?.first { $0.keyword == "options" }?.value
         let options = [given ?? ""] + settings.map { "-c \($0)" }
         return [
             ("connect_timeout", "\(PostgresLimits.connectTimeout.milliseconds / 1_000)"),
             ("tcp_user_timeout", "\(PostgresLimits.networkTimeout.milliseconds)"),
             ("application_name", "tombolo"),
-            // Of several servers, one takes the writes. The others may be behind it.
-            ("target_session_attrs", hasSeveralHosts ? "read-write" : "any"),
             // The operator's string overrides the values before it. The values after it override the string.
             ("dbname", connection),
             ("client_encoding", "UTF8"),
