@@ -48,8 +48,31 @@ extension ForeignDecoder {
             }, decode: ChangesCodec.decode, encode: ChangesCodec.encode),
         ForeignDecoder(
             "patch", seeds: { [try PatchCodec.encode(patch)] }, decode: PatchCodec.decode, encode: PatchCodec.encode),
+        snapshotRow,
         events,
     ]
+
+    /// A row that the encoder of a snapshot's rows accepts must be readable: the server sends it, and trusts the check.
+    private static let snapshotRow = ForeignDecoder(
+        "snapshot-row", seeds: { [try PatchCodec.encode(patch), Array("{}".utf8)] },
+        check: { bytes in
+            guard let schema = catalog["users"] else { throw PropertyViolation("there is no collection users") }
+            var encoder = SnapshotRowsEncoder(schema: schema)
+            let isAdded = bytes.withUnsafeBufferPointer { fields in
+                let row = SnapshotRowsEncoder.Row(
+                    id: record, uid: UID(7), version: Version(3), creation: Version(2), origins: [], fields: fields)
+                return (try? encoder.add(row)) ?? false
+            }
+            guard isAdded else { return }
+            let rows = encoder.rows()
+            guard let found = rows.records.first, rows.count == 1, let values = try? PatchCodec.decode(bytes) else {
+                throw PropertyViolation("the row was accepted, but its text is not that of fields")
+            }
+            for (position, field) in schema.fields.enumerated()
+            where found.values[position] != values[field.name] ?? .null {
+                throw PropertyViolation("\(field.name) is \(found.values[position]) in the row")
+            }
+        })
 
     /// The push that the golden example of a response answers, as far as a decoder of the response needs it.
     private static let answeredPush: PushRequest = {

@@ -41,8 +41,7 @@ package struct PullMachine: Hashable, Sendable {
     package init(
         state: State, stored: StoredSpace, head: Version, hasCaughtUp: Bool, backoff: Backoff, resets: Int,
         doubtsEpoch: Bool = false, contradictions: Int, trail: CursorTrail?, run: PullRun = PullRun(), pace: PullPace,
-        consent: DeleteConsent,
-        hinted: HintedVersions = HintedVersions()
+        consent: DeleteConsent, hinted: HintedVersions = HintedVersions()
     ) {
         self.hinted = hinted
         self.run = run

@@ -83,7 +83,7 @@ extension WriteTransaction {
         }
         // A server cannot go back behind a version that it has reached, so an older snapshot is a stale response.
         // A version that was announced but never shown is no such proof.
-        let reached = space.phase == .complete ? space.version : max(space.version, space.completeAt)
+        let reached = space.phase == .empty ? space.completeAt : space.version
         space.completeAt = inSameHistory ? reached : .zero
         space.version = .zero
         space.phase = .empty

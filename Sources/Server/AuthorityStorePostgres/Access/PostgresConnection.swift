@@ -82,12 +82,12 @@ final class PostgresConnection: Sendable {
 
     /// A query that has one row if the session's server takes no writes, and otherwise none. As the last statement of `run`,
     /// its tag is `readOnlyTag` in the first case.
-    static let readOnlyQuery =
+    static let readOnlyQuery: StaticString =
         "SELECT WHERE pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool"
     static let readOnlyTag = "SELECT 1"
 
     /// Returns whether the server takes no writes.
-    func isReadOnly() throws(PostgresError) -> Bool { try run(Self.readOnlyQuery) == Self.readOnlyTag }
+    func isReadOnly() throws(PostgresError) -> Bool { try run(Self.readOnlyQuery.description) == Self.readOnlyTag }
 
     /// Runs a prepared statement to its end.
     ///

@@ -5,14 +5,8 @@ import SyncConcurrency
 /// A bounded number of connections, opened on first use. A caller waits for a free one.
 final class PostgresPool: Sendable {
     private struct State {
-        var idle: [Session] = []
+        var idle: [PostgresConnection] = []
         var isClosed = false
-    }
-
-    private struct Session {
-        let connection: PostgresConnection
-        /// Whether the session is for one transaction only, because its server takes no writes.
-        let isReadOnly: Bool
     }
 
     private let state: Guarded<State>
@@ -26,7 +20,7 @@ final class PostgresPool: Sendable {
     init(
         count: Int, first: PostgresConnection? = nil, open: @escaping @Sendable () throws -> PostgresConnection
     ) {
-        state = Guarded(State(idle: first.map { [Session(connection: $0, isReadOnly: false)] } ?? []))
+        state = Guarded(State(idle: first.map { [$0] } ?? []))
         free = DispatchSemaphore(value: max(count, 1))
         self.open = open
     }
@@ -60,10 +54,9 @@ final class PostgresPool: Sendable {
     func transaction<Result>(_ begin: Beginning, _ body: (PostgresSession) throws -> Result) throws -> Result {
         free.wait()
         defer { free.signal() }
-        let session = try begun(begin)
-        let connection = session.connection
-        var isUseful = true
-        defer { if isUseful { put(session) } }
+        let (connection, isReadOnly) = try begun(begin)
+        var isUseful = !isReadOnly
+        defer { if isUseful { put(connection) } }
         do {
             let result = try body(PostgresSession(connection))
             let tag: String
@@ -87,14 +80,14 @@ final class PostgresPool: Sendable {
         }
     }
 
-    private func begun(_ begin: Beginning) throws -> Session {
+    private func begun(_ begin: Beginning) throws -> (connection: PostgresConnection, isReadOnly: Bool) {
         if let idle = try take() {
             do throws(PostgresError) {
-                let tag = try idle.connection.run(begin.statements)
-                if !begin.finds(readOnly: tag) { return idle }
+                let tag = try idle.run(begin.statements)
+                if !begin.finds(readOnly: tag) { return (idle, false) }
             } catch {
                 if error.isBusy {
-                    _ = try? idle.connection.run("ROLLBACK")
+                    _ = try? idle.run("ROLLBACK")
                     put(idle)
                     throw error
                 }
@@ -105,25 +98,25 @@ final class PostgresPool: Sendable {
         let connection = try open()
         do throws(PostgresError) {
             let tag = try connection.run(begin.statements)
-            return Session(connection: connection, isReadOnly: begin.finds(readOnly: tag))
+            return (connection, begin.finds(readOnly: tag))
         } catch {
             if !connection.isLost { _ = try? connection.run("ROLLBACK") }
-            put(Session(connection: connection, isReadOnly: false))
+            put(connection)
             throw error
         }
     }
 
-    private func take() throws(PostgresError) -> Session? {
+    private func take() throws(PostgresError) -> PostgresConnection? {
         try state.withLock { (state) throws(PostgresError) in
             guard !state.isClosed else { throw PostgresError(.inputOutput, "the database is closed") }
             return state.idle.popLast()
         }
     }
 
-    private func put(_ session: Session) {
-        guard !session.connection.isLost, !session.isReadOnly else { return }
+    private func put(_ connection: PostgresConnection) {
+        guard !connection.isLost else { return }
         state.withLock { state in
-            if !state.isClosed { state.idle.append(session) }
+            if !state.isClosed { state.idle.append(connection) }
         }
     }
 

@@ -67,9 +67,8 @@ public final class PostgresAuthorityStore: AuthorityStore {
         try AuthorityStoreError.converting("ask whether the database takes writes") {
             try readers.transaction(Self.reading) { session in
                 try session.query(
-                    "ask whether the database takes writes",
-                    "SELECT (pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool)::int", []
-                ) { cursor in try cursor.step() && cursor.integer(0) == 0 }
+                    "ask whether the database takes writes", PostgresConnection.readOnlyQuery, []
+                ) { cursor in try !cursor.step() }
             }
         }
     }

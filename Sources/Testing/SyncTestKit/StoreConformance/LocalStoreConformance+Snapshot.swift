@@ -471,6 +471,13 @@ extension LocalStoreConformance {
                 try fixture.pull(fixture.feed([], to: 4))
                 try fixture.expect(try fixture.stored()?.isComplete, is: true, "after a page with the true head")
             },
+            Check("a head that was announced falsely does not refuse the next snapshot after a reset") { fixture in
+                try fixture.sendHello()
+                try fixture.pull(fixture.snapshot([], at: 4, head: 99_999))
+                try fixture.store.resetCursor(of: fixture.space)
+                try fixture.pull(fixture.snapshot([], at: 5))
+                try fixture.expect(try fixture.stored()?.isComplete, is: true, "after a snapshot with the true head")
+            },
             Check("a feed from the beginning that ends before what was shown is a contradiction") { fixture in
                 _ = try fixture.syncedUser("ada")
                 try fixture.pull(fixture.feed([], to: 1))
