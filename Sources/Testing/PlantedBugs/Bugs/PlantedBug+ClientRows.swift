@@ -211,16 +211,6 @@ extension PlantedBug {
                 plan.rates.changeAccess = 0.2
             }),
         rows(
-            "false head believed", breaks: [.I18],
-            "a first copy is not complete before a version that the server announced once, and does not have",
-            """
-            AFTER UPDATE OF phase ON sync_space
-            WHEN OLD.phase = 'catching_up' AND NEW.phase = 'complete' AND NEW.version < OLD.complete_at BEGIN
-                UPDATE sync_space SET phase = 'catching_up', complete_at = OLD.complete_at WHERE key = NEW.key;
-            END
-            """,
-            shape: { $0.rates.falseClaim = 0.3 }),
-        rows(
             "refusal blamed on another", breaks: [.I17],
             "a rejected transaction is reported as dependent on another rejected one",
             """
