@@ -37,6 +37,17 @@ struct CountedServer {
         else { throw BenchmarkError("the server did not take push \(index)") }
     }
 
+    /// Merges concurrent edits of ten devices, in pushes of 100, without their bytes.
+    func merges(of edits: Int64) throws {
+        let work = ConcurrentEdits(devices: 10, edits: edits / 10, edited: 500)
+        for push in work.pushes(round: 0, batch: 100) {
+            let response = try authority.push(push, by: principal, now: Self.now)
+            guard case .answered(let results, _, _) = response, results.count == push.transactions.count else {
+                throw BenchmarkError("the server did not take a push: \(response)")
+            }
+        }
+    }
+
     /// Pulls the first rows of a snapshot, in pages of 200.
     func pages(of rows: Int64) throws {
         var cursor: Cursor?

@@ -23,17 +23,19 @@ import SyncModel
         case change
         /// A push of one edit, from its bytes to those of the response.
         case push
+        /// An edit that meets those of other devices, merged by the server in a push of 100.
+        case merge
         /// A record created by the server, with its part of a transaction of 1,000.
         case create
         /// A row of the first snapshot, read and encoded by a server.
         case page
     }
 
-    @Argument(help: "The path: write, read, snapshot, change, push, create, or page.") var path: HotPath
+    @Argument(help: "The path: write, read, snapshot, change, push, merge, create, or page.") var path: HotPath
     @Option(help: "How often it runs, a multiple of 1000.") var times: Int64 = 1_000
 
     func validate() throws {
-        guard times > 0, times % 1_000 == 0, [.read, .snapshot, .create].contains(path) || times <= Self.users
+        guard times > 0, times % 1_000 == 0, [.read, .snapshot, .merge, .create].contains(path) || times <= Self.users
         else {
             throw ValidationError("--times must be a multiple of 1000, and at most \(Self.users) for this path")
         }
@@ -59,10 +61,11 @@ import SyncModel
             case .read: for index in 0..<times { try device.read(index % users) }
             default: break
             }
-        case .push, .create, .page:
+        case .push, .merge, .create, .page:
             let server = try CountedServer(in: folder, users: users)
             switch path {
             case .push: for index in 0..<times { try server.push(index) }
+            case .merge: try server.merges(of: times)
             case .page: try server.pages(of: times)
             default: break
             }

@@ -27,7 +27,7 @@ struct MergeBenchmark {
         defer { raw_close(raw) }
         let batch = Int64(authority.policy.transactionsPerWrite)
         // Few enough that edits meet, whatever exists beside them.
-        let edited = min(2_000, settings.rows)
+        let work = ConcurrentEdits(devices: Self.devices, edits: Self.edits, edited: min(2_000, settings.rows))
         var round: Int64 = 0
         return [
             try Comparison(
@@ -38,36 +38,15 @@ struct MergeBenchmark {
                     round += 1
                     let first = round * 1_000_000
                     return try Cost.of {
-                        try check(raw_merge(raw, Self.devices, Self.edits, edited, batch, first))
+                        try check(raw_merge(raw, work.devices, work.edits, work.edited, batch, first))
                     }
                 },
                 ours: {
-                    let pushes = pushes(round: round, edited: edited, batch: Int(batch))
+                    let pushes = work.pushes(round: round, batch: batch)
                     return try Cost.of { for push in pushes { try apply(push, to: authority) } }
                 }
             ).run(rounds: settings.rounds)
         ]
-    }
-
-    /// Returns the pushes of all devices. No device has seen an edit of another one.
-    private func pushes(round: Int64, edited: Int64, batch: Int) -> [PushRequest] {
-        (0..<Self.devices).flatMap { device in
-            let client = ClientID(bits: Identifier128(high: UInt64(round), low: UInt64(device) + 1))
-            let identity = ClientIdentity(client: client, incarnation: 0)
-            return stride(from: 0, to: Self.edits, by: batch).map { from in
-                PushRequest(
-                    identity: identity, epoch: nil, acknowledged: TransactionNumber(from),
-                    transactions: (from..<min(Self.edits, from + Int64(batch))).map { number in
-                        let index = (round * Self.devices + device) * Self.edits + number
-                        let uid = Int64(SimulatedUsers.mix(UInt64(index)) % UInt64(edited))
-                        let mutation = SimulatedWriter.rename(
-                            uid, to: "edit \(index) of a value", at: index, seen: SimulatedWriter.version(of: uid))
-                        return NumberedTransaction(
-                            number: TransactionNumber(number), hash: PayloadHash(rawValue: "\(index)"),
-                            transaction: Transaction(space: .default, mutations: [mutation]))
-                    })
-            }
-        }
     }
 
     private func apply(_ push: PushRequest, to authority: Authority) throws {
