@@ -3,6 +3,7 @@ import Foundation
 import SyncCore
 import SyncModel
 import SyncStoreSQLite
+import SyncWire
 
 /// A device whose hot paths are counted. Its users arrive as the pages of a first snapshot.
 struct CountedDevice {
@@ -29,17 +30,32 @@ struct CountedDevice {
         _ = try store.adopt(Self.epoch, as: AccountID(rawValue: "benchmark"))
         try store.follow(.default)
         for from in stride(from: 0, to: users, by: 1_000) {
-            let records = (from..<from + 1_000).map { SimulatedUsers.record($0, version: Version(1)) }
-            let isLast = from + 1_000 == users
-            let page = PullPage(
-                space: .default, epoch: Self.epoch, serverTime: .zero,
-                content: .snapshot(
-                    [SnapshotRows(collection: "user", records: records)], isFirst: from == 0, isLast: isLast),
-                cursor: Cursor(rawValue: "\(from + 1_000)"), version: Version(users), head: Version(users),
-                hasMore: !isLast)
             _ = try store.apply(
-                page, after: from == 0 ? nil : Cursor(rawValue: "\(from)"), brake: nil, now: Self.now)
+                Self.page(from: from, of: users), after: from == 0 ? nil : Cursor(rawValue: "\(from)"), brake: nil,
+                now: Self.now)
             try store.checkpoint()
+        }
+    }
+
+    /// Returns the page of the first snapshot with 1,000 users.
+    private static func page(from: Int64, of users: Int64) -> PullPage {
+        let records = (from..<from + 1_000).map { SimulatedUsers.record($0, version: Version(1)) }
+        let isLast = from + 1_000 == users
+        return PullPage(
+            space: .default, epoch: Self.epoch, serverTime: .zero,
+            content: .snapshot(
+                [SnapshotRows(collection: "user", records: records)], isFirst: from == 0, isLast: isLast),
+            cursor: Cursor(rawValue: "\(from + 1_000)"), version: Version(users), head: Version(users),
+            hasMore: !isLast)
+    }
+
+    /// Decodes pages of 1,000 rows of the first snapshot.
+    static func decodePages(of rows: Int64) throws {
+        let bytes = try PullCodec.encode(.page(page(from: 0, of: 2_000)), catalog: SimulatedUsers.catalog)
+        for _ in 0..<rows / 1_000 {
+            guard case .page(let page) = try PullCodec.decodeResponse(bytes, catalog: SimulatedUsers.catalog),
+                case .snapshot(let groups, _, _) = page.content, groups.first?.count == 1_000
+            else { throw BenchmarkError("a page was not decoded") }
         }
     }
 

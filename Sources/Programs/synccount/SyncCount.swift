@@ -19,6 +19,8 @@ import SyncModel
         case read
         /// A row of the first snapshot, applied by a device.
         case snapshot
+        /// A row of the first snapshot, decoded from its bytes by a device.
+        case decode
         /// A change of one field, applied by a device with a page of 1,000.
         case change
         /// A push of one edit, from its bytes to those of the response.
@@ -31,11 +33,13 @@ import SyncModel
         case page
     }
 
-    @Argument(help: "The path: write, read, snapshot, change, push, merge, create, or page.") var path: HotPath
+    @Argument(help: "The path: write, read, snapshot, decode, change, push, merge, create, or page.")
+    var path: HotPath
     @Option(help: "How often it runs, a multiple of 1000.") var times: Int64 = 1_000
 
     func validate() throws {
-        guard times > 0, times % 1_000 == 0, [.read, .snapshot, .merge, .create].contains(path) || times <= Self.users
+        guard times > 0, times % 1_000 == 0,
+            [.read, .snapshot, .decode, .merge, .create].contains(path) || times <= Self.users
         else {
             throw ValidationError("--times must be a multiple of 1000, and at most \(Self.users) for this path")
         }
@@ -61,6 +65,7 @@ import SyncModel
             case .read: for index in 0..<times { try device.read(index % users) }
             default: break
             }
+        case .decode: try CountedDevice.decodePages(of: times)
         case .push, .merge, .create, .page:
             let server = try CountedServer(in: folder, users: users)
             switch path {

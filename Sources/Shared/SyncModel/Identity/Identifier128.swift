@@ -31,19 +31,19 @@ public struct Identifier128: Hashable, Comparable, Sendable {
 
     /// Parses the 36-byte text form. Returns nil for any other bytes.
     package init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
-        guard bytes.count == 36 else { return nil }
-        var words: (high: UInt64, low: UInt64) = (0, 0)
-        var digits = 0
-        for position in bytes.indices {
-            if position == 8 || position == 13 || position == 18 || position == 23 {
-                guard bytes[position] == UInt8(ascii: "-") else { return nil }
-            } else {
-                guard let digit = Hexadecimal.value(of: bytes[position]).map(UInt64.init) else { return nil }
-                if digits < 16 { words.high = words.high << 4 | digit } else { words.low = words.low << 4 | digit }
-                digits += 1
-            }
+        let hyphen = UInt8(ascii: "-")
+        guard bytes.count == 36, bytes[8] == hyphen, bytes[13] == hyphen, bytes[18] == hyphen, bytes[23] == hyphen
+        else { return nil }
+        let raw = UnsafeRawBufferPointer(bytes)
+        func number(at first: Int, _ second: Int) -> UInt64? {
+            let high = UInt64(raw.loadUnaligned(fromByteOffset: first, as: UInt32.self).bigEndian)
+            let low = UInt64(raw.loadUnaligned(fromByteOffset: second, as: UInt32.self).bigEndian)
+            return Hexadecimal.number(ofDigits: high << 32 | low).map(UInt64.init)
         }
-        self.init(high: words.high, low: words.low)
+        guard let first = number(at: 0, 4), let second = number(at: 9, 14), let third = number(at: 19, 24),
+            let fourth = number(at: 28, 32)
+        else { return nil }
+        self.init(high: first << 32 | second, low: third << 32 | fourth)
     }
 
     public static func < (left: Identifier128, right: Identifier128) -> Bool {

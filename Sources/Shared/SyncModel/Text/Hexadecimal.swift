@@ -48,6 +48,23 @@ package enum Hexadecimal {
         return values &+ ones &* UInt64(UInt8(ascii: "0")) &+ letters &* distance
     }
 
+    /// Returns the number that eight digits of ASCII text stand for, in lower or upper case; nil for any other bytes.
+    ///
+    /// - Parameter digits: the first digit in the most significant byte.
+    static func number(ofDigits digits: UInt64) -> UInt32? {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        // 1 in each byte that is a letter, if all bytes are digits.
+        let letters = (digits >> 6) & ones
+        let lowercase = digits | letters << 5
+        // One half-byte in each byte. A letter's lower half-byte counts from 1.
+        var values = (digits & (ones &* 0xF)) &+ letters &* 9
+        values = (values >> 4 | values) & 0x00FF_00FF_00FF_00FF
+        values = (values >> 8 | values) & 0x0000_FFFF_0000_FFFF
+        let number = UInt32(truncatingIfNeeded: values >> 16 | values)
+        // Any other byte does not come back.
+        return Self.digits(of: number) == lowercase ? number : nil
+    }
+
     /// Returns the digit of a value below 16, as a byte of ASCII text.
     static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? value + UInt8(ascii: "0") : value - 10 + UInt8(ascii: "a")

@@ -53,17 +53,17 @@ enum ValueTypes {
         guard let schema = catalog[collection] else { return }
         for (name, value) in patch {
             guard let field = schema.field(named: name) else { continue }
-            try check(value, field, of: collection, at: offset)
+            try check(value, field.type, name, of: collection, at: offset)
         }
     }
 
     static func check(
-        _ value: FieldValue, _ field: FieldSchema, of collection: CollectionName, at offset: Int
+        _ value: FieldValue, _ type: FieldType, _ field: FieldName, of collection: CollectionName, at offset: Int
     ) throws(JSONError) {
-        guard let found = value.type, found != field.type else { return }
+        guard let found = value.type, found != type else { return }
         throw JSONError(
             .content, at: offset,
-            "\(collection).\(field.name) is \(field.type.rawValue) in the models of this device, and the server sent \(found.rawValue)"
+            "\(collection).\(field) is \(type.rawValue) in the models of this device, and the server sent \(found.rawValue)"
         )
     }
 }

@@ -129,7 +129,8 @@ enum SnapshotRowsCoding {
     struct Layout {
         let columns: [FieldName]
         let collection: CollectionName
-        let fields: [FieldSchema]
+        /// The types of the schema's fields.
+        let types: [FieldType]
         /// The position of each column in the record; nil when the schema does not know the column.
         let positions: [Int?]
         /// Whether the columns are exactly the fields, in the same order, so that no value needs to be moved.
@@ -140,9 +141,9 @@ enum SnapshotRowsCoding {
             self.checksTypes = checksTypes
             self.columns = columns
             self.collection = collection
-            fields = schema?.fields ?? []
+            types = schema?.fields.map(\.type) ?? []
             positions = columns.map { schema?.position(of: $0) }
-            isStraight = positions == Array(fields.indices)
+            isStraight = positions == Array(types.indices)
         }
     }
 
@@ -176,9 +177,9 @@ enum SnapshotRowsCoding {
         let columnVersions = try readFieldVersions(&reader, layout, upTo: version)
         var record = Record(id: id, uid: uid, version: version, values: [])
         if layout.isStraight {
-            record.values.reserveCapacity(layout.fields.count)
+            record.values.reserveCapacity(layout.types.count)
         } else {
-            record.values = Array(repeating: .null, count: layout.fields.count)
+            record.values = Array(repeating: .null, count: layout.types.count)
         }
         for (column, position) in layout.positions.enumerated() {
             try expectElement(&reader, &elements, layout)
@@ -190,7 +191,8 @@ enum SnapshotRowsCoding {
                 continue
             }
             if layout.checksTypes {
-                try ValueTypes.check(value, layout.fields[position], of: layout.collection, at: start)
+                try ValueTypes.check(
+                    value, layout.types[position], layout.columns[column], of: layout.collection, at: start)
             }
             if layout.isStraight { record.values.append(value) } else { record.values[position] = value }
         }
@@ -228,7 +230,7 @@ enum SnapshotRowsCoding {
 
     private static func fieldVersions(_ versions: [Version], _ layout: Layout, of record: Version) -> [Version] {
         guard !versions.isEmpty else { return [] }
-        var result = Array(repeating: record, count: layout.fields.count)
+        var result = Array(repeating: record, count: layout.types.count)
         for (position, version) in zip(layout.positions, versions) {
             if let position { result[position] = version }
         }
