@@ -275,6 +275,9 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         for round in 1...4 {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+            // The engine notices its own commits, too.
+            harness.send(.device(.outboxTouched))
+            harness.answerStore(.outboxCounted(OutboxSummary(sent: 1)))
             harness.answerPush(.success(SessionHarness.results(0...0, version: 1_000)))
             harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), head: Version(1)))))
@@ -289,6 +292,9 @@ import Testing
                 #expect(reason.hasSuffix("does not contain them"))
                 harness.wake(while: { $0.storeActions.isEmpty })
             }
+            // The new identity is counted before the machine knows that it is stored.
+            harness.send(.device(.outboxTouched))
+            harness.answerStore(.outboxCounted(OutboxSummary(waiting: 1)))
             harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
         }
     }

@@ -39,6 +39,31 @@ import TomboloModeling
         try testbed.finish()
     }
 
+    /// The engine notices its own commits, and must not take a new identity for progress.
+    @Test func `a server that confirms what it never shows does not make the device take identity after identity`()
+        throws
+    {
+        let testbed = try testbed()
+        let phone = try testbed.device("phone")
+        try testbed.settle()
+        let lies = 100
+        let epoch = try phone.store.session().epoch
+        for _ in 0..<lies {
+            let outcome = Outcome.applied(version: Version(1_000), uids: [], conflicts: [])
+            let result = TransactionResult(number: TransactionNumber(0), outcome: outcome)
+            let response = ServerResponse.push(.answered([result], epoch: try #require(epoch), serverTime: .zero))
+            // In this time, the engine counts the outbox that it has changed itself.
+            phone.server.script(.push, .delay(.milliseconds(50), then: .response(response)))
+        }
+        let before = phone.server.log.count
+        try testbed.run { try await phone.community.users.make(username: "Arya").create() }
+        try testbed.advance(by: .seconds(600))
+        let pushes = phone.server.log.dropFirst(before).count {
+            if case .call(.push, _, _) = $0 { true } else { false }
+        }
+        #expect(pushes > 1 && pushes < 40, "\(pushes) pushes")
+    }
+
     /// The same refusals without a previous success prove that the test above can fail.
     @Test(arguments: refusals)
     func `a transaction that was only refused is rejected with the server's reason`(code: TransportError.Code) throws {

@@ -20,9 +20,10 @@ package struct OutboxMachine: Hashable, Sendable {
     package private(set) var identityRefusals = 0
     /// Number of times that the server itself has refused the single transaction at the head of the outbox.
     package private(set) var refusals = 0
-    /// Number of times that the server has shown everything it has without a transaction that it had confirmed.
+    /// Number of complete pulls in a row that lacked a transaction which the server had confirmed.
     package private(set) var wrongConfirmations = 0
-    /// Number of pushes since the last answered one that lost the contact or were refused for their epoch.
+    /// Number of pushes that lost the contact or were refused for their epoch, since the last recorded response or change
+    /// of route. A timeout of a batch that is then split does not count.
     ///
     /// A hello or a pull that succeeds in between says nothing about the next push.
     package private(set) var setbacks = 0
@@ -35,7 +36,7 @@ package struct OutboxMachine: Hashable, Sendable {
         case resting
         case taking
         case inFlight(request: Serial, deadline: ArmedTimer, push: PushInFlight)
-        /// The spaces of the answered transactions.
+        /// The spaces of the push's transactions, which may include some that were not answered.
         case recording(spaces: [SpaceID])
         case waiting(ArmedTimer, Obstacle)
         case withdrawing
@@ -77,8 +78,9 @@ package struct OutboxMachine: Hashable, Sendable {
     // MARK: Events, in life-cycle order
 
     mutating func outboxChanged(_ summary: OutboxSummary) {
+        // A new identity leaves nothing answered, either. Only a pull that shows the answered transactions is progress.
+        if case .renewing = state {} else if self.summary.answered > 0, summary.answered == 0 { wrongConfirmations = 0 }
         self.summary = summary
-        if summary.answered == 0 { wrongConfirmations = 0 }
     }
 
     /// Checks the confirmations once every space shows all that the server has.
@@ -210,6 +212,8 @@ package struct OutboxMachine: Hashable, Sendable {
         self.summary = summary
         guard case .recording(let spaces) = state else { return nil }
         state = .resting
+        // The device has shown the effects of these transactions before the response came.
+        if summary.answered == 0 { wrongConfirmations = 0 }
         // Confirmations that turn out wrong are no progress.
         if wrongConfirmations == 0 { backoff.reset() }
         identityRefusals = 0
