@@ -74,6 +74,43 @@ import Testing
 
     // MARK: Rejected and cancelled
 
+    @Test func `a create whose id a record of another space has gets a new id, and references follow it`() throws {
+        let used = Rejection(code: .duplicateRecord, message: "the id is used", mutation: 0)
+        let kept = Self.transaction(Self.user(Self.ada), Self.avatar(Self.art, of: Self.ada))
+        // Whether this device follows the other space makes no difference, and neither does the reason.
+        let forbidden = Rejection(code: .forbidden, message: "no", mutation: nil)
+        for (event, elsewhere): (JournalEntry.Event, Set<RecordID>) in [
+            (.rejected(kept, used), []), (.rejected(kept, used), [Self.ada]),
+            (.rejected(kept, forbidden), [Self.ada]), (.cancelled(kept), [Self.ada]),
+        ] {
+            let plan = try Self.plan(event, elsewhere: elsewhere)
+            #expect(
+                plan.transactions == [
+                    [
+                        .create("users", Self.remade, ["name": .text("\(Self.ada)")]),
+                        .create("avatars", Self.art, ["author": .reference(Self.remade)]),
+                    ]
+                ])
+            #expect(plan.replacements.map(\.deleted) == [Self.ada])
+        }
+    }
+
+    @Test func `an edit of a record that an earlier restore created in this space does not go to the other space`()
+        throws
+    {
+        let plan = try Self.plan(
+            .cancelled(Self.transaction(Self.renamed(Self.ada), Self.linked(Self.bo, to: Self.art))),
+            shown: [Self.bo, Self.ink, Self.remade], elsewhere: [Self.ada, Self.art],
+            replaced: [Self.ada: Self.remade, Self.art: Self.ink])
+        #expect(
+            plan.transactions == [
+                [
+                    .update("users", Self.remade, ["name": .text("new")]),
+                    .update("users", Self.bo, ["avatar": .reference(Self.ink)]),
+                ]
+            ])
+    }
+
     @Test func `a rejected or canceled entry is restored as one transaction against the current records`() throws {
         let kept = Self.transaction(
             Self.user(Self.ada), Self.user(Self.bo), Self.renamed(Self.art), Self.deleted(Self.art),

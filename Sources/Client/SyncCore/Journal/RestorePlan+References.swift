@@ -46,7 +46,8 @@ extension RestorePlan {
         for (name, value) in patch {
             guard case .reference(let id) = value, let field = records.catalog[record.collection]?.field(named: name),
                 let target = field.target, case let address = RecordAddress(target, id), !created.contains(address),
-                try records.space(address) == nil || drops && removed.contains(address)
+                case let current = try records.space(address),
+                current != space || drops && removed.contains(address)
             else { continue }
             if let new = newIDs[address] {
                 result.set(name, to: .reference(new))
@@ -54,7 +55,8 @@ extension RestorePlan {
                 try records.space(RecordAddress(target, earlier)) == space
             {
                 result.set(name, to: .reference(earlier))
-            } else if !field.isRequired, try values(ofDeleted: address) == nil, try drops || !records.isOffered(address)
+            } else if !field.isRequired, current == nil || current == space, try values(ofDeleted: address) == nil,
+                try drops || !records.isOffered(address)
             {
                 result.remove(name)
                 droppedReferences.append(DroppedReference(record: record, field: name, target: address))

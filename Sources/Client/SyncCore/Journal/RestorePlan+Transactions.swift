@@ -8,18 +8,21 @@ extension RestorePlan {
         // Find the new ids first, because a reference may come before the record that it names.
         for (position, mutation) in transaction.mutations.enumerated() {
             let address = mutation.address
-            guard try records.space(address) == nil else { continue }
+            let current = try records.space(address)
+            guard current != space else { continue }
             if let earlier = try earlierReplacement(of: address) {
                 newIDs[address] = earlier
                 continue
             }
             switch mutation.intent {
-            // A create gets a new id only if it was rejected because its id is used up. Other creates keep their ids,
-            // because other entries refer to them. A rejection without a position is about the whole transaction.
+            // A create gets a new id only if its id is used up: a record of another space has it, or the server rejected
+            // the create because of it. Other creates keep their ids, because other entries refer to them. A rejection
+            // without a position is about the whole transaction.
+            case .create where current != nil: replace(address)
             case .create where rejection?.isOfUsedID == true && (rejection?.mutation ?? position) == position:
                 replace(address)
             case .create: created.insert(address)
-            case .update: if try values(ofDeleted: address) != nil { replace(address) }
+            case .update: if current == nil, try values(ofDeleted: address) != nil { replace(address) }
             case .delete: break
             }
         }
@@ -32,8 +35,8 @@ extension RestorePlan {
             let current = try records.space(RecordAddress(collection, id))
             let isHere = current == space
             let isNew = newIDs[mutation.address] != nil && created.contains(RecordAddress(collection, id))
-            // Only an update needs the other values of its record. A create has all its values, and values that the
-            // device has shown since belong to another create.
+            // Only an update needs the other values of its record. A create is complete. Values that were shown later
+            // belong to another create of that id, and must not be mixed in.
             let whole: Patch? = if isNew, mutation.isUpdate { try values(ofDeleted: mutation.address) } else { nil }
             var patch = whole ?? Patch()
             for (field, value) in mutation.patch { patch.set(field, to: value) }
@@ -61,8 +64,8 @@ extension RestorePlan {
 
     /// Writes the losing values over the current records, and creates deleted records again under new ids.
     ///
-    /// The values do not depend on each other. Those of a deleted record that cannot be created again, and required
-    /// references to such a record, are postponed, unless there are no others.
+    /// Each value is restored independently. Values of a deleted record that cannot be created again are postponed, as are
+    /// required references to such a record. Throws if no other value is left.
     ///
     /// - Parameter number: The number of the entry.
     mutating func restoreLosers(of conflicts: [FieldConflict], of number: Int64) throws {
@@ -139,8 +142,8 @@ extension RestorePlan {
         }
     }
 
-    /// Returns the reason why a deleted record cannot be created again with these values and those that the entry has of
-    /// it; nil if it can.
+    /// Returns why a deleted record cannot be created again from `values` and the values that the entry has of it; nil if
+    /// it can.
     private func obstacle(
         toCreating address: RecordAddress, with values: Patch, _ number: Int64
     ) throws -> StoreError? {
