@@ -110,14 +110,14 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
     ])
     func `a value in the file must have the type of its key`(file: String) {
         let words = problem { () throws(ConfigurationError) in _ = try resolve(file: file) }
-        #expect(words.contains("sync.") && words.contains("tombolo.json"), "\(words)")
+        #expect(words.contains("sync.") && words.contains("expected") && words.contains("tombolo.json"), "\(words)")
     }
 
     @Test(arguments: [
-        "", "{", "[]", "7", #"{"a": 1,}"#, #"{"log": {"level": "debug"}, "log": {"level": "info"}}"#,
+        "", "{", "[]", "7", #"{"log": {"level": "debug"},}"#, #"{"log": {"level": "debug"}, "log": {"level": "info"}}"#,
         #"{"log": {"level": "debug"}, "log.level": "info"}"#,
     ])
-    func `a file that is not a valid JSON object is reported with its name`(file: String) {
+    func `a file that is not JSON, is not an object, or sets a key twice is reported with its name`(file: String) {
         let words = problem { () throws(ConfigurationError) in _ = try resolve(file: file) }
         #expect(words.contains("tombolo.json"), "\(words)")
     }

@@ -41,6 +41,14 @@ import Testing
                 """)
     }
 
+    /// One `Character` may consist of a carriage return and a line feed, or of a quote and an accent.
+    @Test func `every line feed, quote, and backslash in a label is escaped, and a label's name has no colon`() async {
+        let registry = PrometheusRegistry()
+        Counter(label: "a:b", dimensions: [("c:d", "x\r\n\"\u{301}\\\u{301}")], factory: registry).increment()
+        let written = "a:b{c_d=\"x\r\\n\\\"\u{301}\\\\\u{301}\"} 1\n"
+        #expect(await registry.text() == "# TYPE a:b counter\n" + written)
+    }
+
     @Test func `durations are counted by size, each in all buckets above it`() async {
         let registry = PrometheusRegistry()
         let timer = Timer(label: "duration_seconds", dimensions: [("route", "a")], factory: registry)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import syncbench
 
-/// The exponent tells a cost that grows with what exists from one that does not.
+/// The exponent distinguishes a cost that grows with the number of records from one that does not.
 @Suite struct GrowthTests {
     @Test(arguments: [0.0, 0.5, 1, 2])
     func `the exponent of a power law is found`(exponent: Double) throws {

@@ -170,7 +170,7 @@ private struct LaxStep: Model {
 
     /// Regression test: corrections of one rejection staged values on the same object, and wrote those of the other.
     @Test(.timeLimit(.minutes(10)))
-    func `of corrections at the same time, one is written, and nothing is left of the others`() async throws {
+    func `only one of several concurrent corrections is written, and the others leave no staged values`() async throws {
         let home = try Home()
         var options = home.options
         options.transport = try TestServer(models: [StrictTodo.self]).transport(for: "ned")
@@ -262,7 +262,9 @@ private struct LaxStep: Model {
     }
 
     @Test(arguments: [false, true])
-    func `what was rejected with a creation follows it when the creation is corrected`(isRetried: Bool) throws {
+    func `writes rejected with a creation refer to its new record after the creation is corrected`(isRetried: Bool)
+        throws
+    {
         let testbed = try SyncTestbed(models: [StrictTodo.self, StrictStep.self])
         let phone = try testbed.device("phone", models: [LaxTodo.self, LaxStep.self])
         phone.isOnline = false
@@ -369,7 +371,7 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    @Test func `a merge in which the later push wins tells that the lost value is another device's`() throws {
+    @Test func `when the later push wins, the merge on each device tells where the lost value was written`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
         let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
@@ -395,7 +397,7 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    @Test func `an edit that was set before another device's value arrived has not seen it`() throws {
+    @Test func `an edit staged before the value of another device arrives conflicts with that value`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
         let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
@@ -425,7 +427,7 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    @Test func `an edit of an object that has not arrived has seen nothing`() throws {
+    @Test func `an edit staged before the record arrives conflicts with the values of the record`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
         tablet.isOnline = false
@@ -446,7 +448,7 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    @Test func `a merge with a deletion tells the lost value, and that none stays`() throws {
+    @Test func `a merge with a deletion has the lost value and no kept value`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
         let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }

@@ -10,8 +10,8 @@ public struct SyncPolicy: Hashable, Sendable {
     /// wait. Batches and pages that arrive too late are made smaller. A single transaction cannot be split, so its
     /// upload time is added.
     public var requestDeadline = Duration.seconds(30)
-    /// How long a response to a pull may take on a link where even small pages were too late: one large row at a
-    /// kilobyte per second.
+    /// How long a response to a pull may take on a link where even small pages were too late: 600 KB at a kilobyte per
+    /// second.
     public var longestDeadline = Duration.seconds(600)
     /// How long a graceful stop waits for requests in flight.
     public var stopDeadline = Duration.seconds(5)
@@ -19,13 +19,13 @@ public struct SyncPolicy: Hashable, Sendable {
     public var batch = BatchLimit(transactions: 200, bytes: 512 * 1_024)
     /// Number of rows in a page. At a thousand, the cost of a transaction is negligible.
     public var pageRows = 1_000
-    /// Page size at which a page that is late again also gets more time, instead of only becoming smaller.
+    /// Page size at or below which a late page also gets more time, instead of only becoming smaller.
     public var smallestPage = 50
     /// The waits after failures. Each machine counts its own failures.
     public var backoff = BackoffPolicy()
     /// How long to wait before asking again when the server refuses the credentials or speaks another protocol. Only a
-    /// person can fix either; the application then calls `credentialsChanged`. After a refusal that may be a gateway's, the
-    /// device asks again as after a failure, at the latest after this time.
+    /// person can fix either; the application then calls `credentialsChanged`. If a gateway may have sent the refusal, the
+    /// device retries with the normal back-off, but waits no longer than this, unless the response asked for a longer pause.
     public var refusalRetry = Duration.seconds(300)
     /// Number of immediate recoveries in a row without progress (a fresh snapshot, a renewed identity, another hello, a
     /// repeated push) before each further one waits for its back-off.
@@ -39,9 +39,10 @@ public struct SyncPolicy: Hashable, Sendable {
     /// Creates the policy with all defaults.
     public init() {}
 
-    /// Returns the time that the slowest supported link, a poor mobile link at 64 kbit/s, needs to send this much.
+    /// Returns the time that the slowest supported link, a poor mobile link at 8,192 bytes a second, needs to send this
+    /// much.
     ///
-    /// The result is in whole seconds, so that small requests get no extra time.
+    /// The result is rounded down to whole seconds, so that small requests get no extra time.
     public static func uploadTime(ofBytes bytes: Int) -> Duration {
         .seconds(bytes / 8_192)
     }

@@ -173,13 +173,14 @@ public protocol LocalStore: Sendable {
 
     /// Removes a space from those that the device keeps in sync, with all its records, in one transaction.
     ///
-    /// Merged and overwritten entries of the journal leave with the space, because they contain values of others. The
-    /// journal keeps this device's rejected and cancelled transactions. Deleted data is overwritten, as by
+    /// Handled entries about merged and overwritten values leave with the space, because they contain values of others.
+    /// The journal keeps this device's rejected and cancelled transactions. Deleted data is overwritten, as by
     /// `EngineStore.vacate`.
     ///
     /// - Returns: The number of removed records; nil when the device does not follow the space. Nothing changes then.
     /// - Throws: `unsentWrites` when only this device has something of the space: transactions that the server has not
-    ///   answered, or active `lost` entries. `invalidValue` for the space `default`, which every device follows.
+    ///   answered, active entries of the journal about lost, merged, or overwritten values or removed notices, or records
+    ///   that the current history has not shown. `invalidValue` for the space `default`, which every device follows.
     func unfollow(_ space: SpaceID) throws(StoreError) -> Int?
 
     /// Publishes what each commit touched, once the commit is durable. Commits of other processes arrive some

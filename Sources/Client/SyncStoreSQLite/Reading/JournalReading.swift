@@ -99,8 +99,10 @@ enum JournalReading {
                         ? nil : try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
             case "notices_removed":
                 .noticesRemoved(in: space(row, 12))
-            default:
+            case "merged":
                 .merged(try conflicts(of: number, connection))
+            default:
+                throw StoreError(.corrupt, "journal entry \(number) has the unknown event '\(row.text(3))'")
             }
         return JournalEntry(
             number: number, at: WallTime(milliseconds: row.integer(1)),

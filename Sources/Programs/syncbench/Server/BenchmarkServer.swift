@@ -32,8 +32,8 @@ final class BenchmarkServer {
         return head
     }
 
-    /// Returns the cursors before the first pages of a snapshot, as many as there are, up to `count`. The first page has
-    /// none.
+    /// Returns the cursors with which the first pages of a snapshot are requested, at most `count`. The first is nil,
+    /// because the first page needs no cursor.
     func cursors(of count: Int, pagesOf rows: Int) throws -> [Cursor?] {
         let words = try process.ask("cursors \(count) \(rows)").split(separator: " ")
         guard words.first == "cursors" else { throw BenchmarkError("the server said: \(words)") }

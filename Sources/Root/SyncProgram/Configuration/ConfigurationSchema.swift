@@ -5,7 +5,7 @@ package enum ConfigurationSchema {
     package static func text<Values: SettingValues>(_ settings: [Setting<Values>]) -> String {
         var groups: [(name: String, members: [String])] = [("", [#"    "$schema": { "type": "string" }"#])]
         for setting in settings {
-            // No name has more than one dot. Settings with the same first word stand in one object.
+            // No name has more than one dot. Settings with the same first word are members of one object.
             let parts = setting.name.split(separator: ".").map(String.init)
             let group = parts.count == 1 ? "" : parts[0]
             if !groups.contains(where: { $0.name == group }) { groups.append((group, [])) }

@@ -10,7 +10,7 @@ enum InspectLimits {
     /// Maximum number of records that one call searches. The page calls again from there: a thousand take a few
     /// milliseconds.
     static let searchedRows = 2_000
-    /// The number of stored bytes after which a call reads no further row. A record has up to 1 MB.
+    /// The number of stored bytes after which a call reads no further row. A record has up to 4 MiB of text.
     static let bytes = 2 * 1_024 * 1_024
     /// Maximum number of references to a record that are shown.
     static let referrers = 50

@@ -8,8 +8,9 @@ extension ServerInspector {
 
     /// Returns a page of the live records of a collection in a space, ordered by id, with the position of the next page.
     ///
-    /// A search looks at a bounded number of records, and also returns how many it has searched. The caller goes on at
-    /// the position until it has enough.
+    /// A search looks at a bounded number of records, and also returns how many it has searched. To continue, the caller
+    /// passes `next` as `after`. Its first page also has the records whose id or uid is the search text, even deleted
+    /// ones, in addition to those of `limit`.
     func list(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "space", "collection", "after", "search", "limit")
         let space = try arguments.requiredSpace("space")
@@ -29,9 +30,9 @@ extension ServerInspector {
                 }
                 return line
             }
-            // They come first, and not again in their order.
+            // Records named by id or uid come first. The loop skips them, so that none is listed twice.
             let named = try search.named(in: space, of: schema.collection, snapshot.view)
-            var found = after == nil ? named : []
+            var found: [StoredRecord] = []
             var searched = 0
             var last: RecordID?
             for record in slice.records where found.count < limit {
@@ -41,6 +42,7 @@ extension ServerInspector {
                     found.append(record)
                 }
             }
+            if after == nil { found = named + found }
             line.set("records", try found.map { try row($0, schema, in: snapshot) })
             line.set("searched", searched)
             if let last, !slice.isComplete || searched < slice.records.count { line.set("next", last.description) }
@@ -156,64 +158,6 @@ extension SchemaCatalog {
     fileprivate func references(to collection: CollectionName) -> [ReferenceField] {
         models.flatMap { model in
             model.fields.filter { $0.target == collection }.map { ReferenceField(model.collection, $0.name) }
-        }
-    }
-}
-
-extension PageArguments {
-    /// Returns the text to search for; empty if there is none.
-    func search() throws(PageError) -> String {
-        let text = try text("search") ?? ""
-        guard text.utf8.count <= InspectLimits.searchBytes else {
-            throw PageError(400, "the search text is longer than \(InspectLimits.searchBytes) bytes")
-        }
-        return text
-    }
-}
-
-/// A search for records: a text that a value contains, in this or another case, or the id or the uid of a record.
-struct RecordSearch {
-    private let lowercased: [UInt8]
-    private let id: RecordID?
-    private let number: Int64?
-
-    /// Returns nil for an empty text.
-    init?(_ text: String) {
-        guard !text.isEmpty else { return nil }
-        lowercased = Array(text.lowercased().utf8)
-        id = RecordID(text)
-        number = Int64(text)
-    }
-
-    /// Returns the records with the id or the uid, alive or deleted.
-    func named(
-        in space: SpaceID, of collection: CollectionName, _ view: any AuthorityView
-    ) throws -> [StoredRecord] {
-        var found: [StoredRecord] = []
-        if let id, let record = try view.record(RecordAddress(collection, id)) { found.append(record) }
-        if let number, number >= 0, let record = try view.record(collection, UID(number)) { found.append(record) }
-        return found.filter { $0.space == space }
-    }
-
-    /// Returns whether a value of the record matches.
-    func matches(_ record: StoredRecord) -> Bool {
-        record.fields.contains { field in
-            switch field.value {
-            case .text(let text), .json(let text): Self.contains(lowercased, text)
-            case .integer(let value): value == number
-            case .reference(let target): target == id
-            case .null, .boolean, .real: false
-            }
-        }
-    }
-
-    private static func contains(_ part: [UInt8], _ text: String) -> Bool {
-        var text = text.lowercased()
-        return text.withUTF8 { text in
-            guard text.count >= part.count else { return false }
-            return (0...(text.count - part.count)).contains { start in
-                text[start] == part[0] && text[start..<(start + part.count)].elementsEqual(part)
-            }
         }
     }
 }

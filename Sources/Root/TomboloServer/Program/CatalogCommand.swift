@@ -8,8 +8,9 @@ struct CatalogCommand: AsyncParsableCommand {
         commandName: "catalog", abstract: "Show the models of this server, or check a file of models.",
         discussion: """
             A server remembers the models with which its records were written. At its next start, new collections and new \
-            optional fields apply by themselves. A server whose models lack a stored collection or field, change a type, or \
-            require a new field does not start, and names each of them.
+            optional fields apply by themselves. A server whose models lack a stored collection or field, change the type \
+            or the target of a field, add a required field to a stored collection, or make an optional field required does \
+            not start, and names each of them.
             """,
         subcommands: [ShowCatalog.self, CheckCatalog.self])
 }
@@ -18,8 +19,8 @@ struct ShowCatalog: ServerCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Print the models of this server, as a file for --catalog.",
         discussion: """
-            Prints the models of the program, or those of the file that --catalog names. With --folder and without \
-            --catalog, prints the models that are stored in that folder, while its server is stopped.
+            Prints the models of the program, or those of the configured catalog (--catalog). With the flag --folder and \
+            no configured catalog, prints the models that are stored in that folder, while its server is stopped.
             """)
 
     @OptionGroup var options: ServerOptions

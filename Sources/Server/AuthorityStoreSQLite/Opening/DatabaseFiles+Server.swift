@@ -16,6 +16,9 @@ extension DatabaseFiles {
     func isServed() throws(DatabaseError) -> Bool { try FileLock.isHeld(servingLock) }
 
     /// Checks the files like `lockForServer(creatingIfMissing:)`, without locking or creating any.
+    ///
+    /// No connection of this process to the file may be open, unless a process serves the database: the check closes a
+    /// descriptor of the file, which releases this process's locks.
     func prepareForReader() throws {
         try checkPath()
         if access(path, F_OK) != 0, access(mark, F_OK) == 0 { throw lost("is missing") }
@@ -26,8 +29,8 @@ extension DatabaseFiles {
 
     /// Throws `corrupt` if a backup was restored beside the WAL or the rollback journal of the database that it replaces.
     ///
-    /// SQLite would apply that file to the backup, and keep the result even if the server then refused to start. A
-    /// backup has the journal mode of a rollback journal in its header, as no database of a server has.
+    /// SQLite would apply that file to the backup, and keep the result even if the server then refused to start. The
+    /// header of a backup names a rollback journal. The header of a server's database names the WAL.
     ///
     /// Closing a descriptor of the file releases the locks that this process holds on it, so no connection of this
     /// process may be open.
@@ -40,7 +43,7 @@ extension DatabaseFiles {
         let count = pread(descriptor, &format, 1, Self.writeFormatOffset)
         guard count >= 0 else { throw .file("read", path) }
         guard count == 1, format == Self.rollbackJournal else { return }
-        // The first page of a new database, before the server has turned on the WAL. Its journal is its own.
+        // A file of one page is a new database whose server has not turned on the WAL yet. The journal belongs to it.
         guard lseek(descriptor, 0, SEEK_END) > Self.pageBytes else { return }
         throw DatabaseError(
             .corrupt,
@@ -50,8 +53,8 @@ extension DatabaseFiles {
     /// The WAL or the rollback journal beside the database, if it has contents.
     private var foreignPath: String? { [wal, path + "-journal"].first(where: Self.hasContents) }
 
-    /// Whether there is a WAL with contents. A reader keeps it, because it changes nothing, not even after a server was
-    /// killed. SQLite deletes an empty one.
+    /// Whether there is a WAL with contents. A reader must not delete it: after a server was killed, it holds commits. An
+    /// empty WAL may be deleted.
     var hasWAL: Bool { Self.hasContents(wal) }
 
     private static func hasContents(_ path: String) -> Bool {
@@ -67,8 +70,9 @@ extension DatabaseFiles {
 
     /// Creates missing files and folders with permissions for the owner only, and takes the serving lock.
     ///
-    /// - Throws: `inUse` when another process serves the database, `missingFile` when the database is missing and
-    ///   `creates` is false, and `corrupt` when the mark shows that there was one.
+    /// - Throws: `inUse` when another process serves the database; `noDatabase` when it is missing and `creates` is false;
+    ///   `missingFile` when the path is not the path of a file; `corrupt` when the mark shows that the contents were
+    ///   lost, or when a backup lies beside another database's WAL or rollback journal.
     func prepareForServer(creatingIfMissing creates: Bool) throws -> FileLock {
         guard let lock = try lockForServer(creatingIfMissing: creates) else {
             throw AuthorityStoreError(.inUse, "\(path) is being served by another process: stop that process first")
@@ -99,8 +103,8 @@ extension DatabaseFiles {
         }
     }
 
-    /// Throws `corrupt` if the mark shows that a server has used the database, which has no tables: what it had was in a
-    /// WAL that is gone.
+    /// Throws `corrupt` if the mark shows that a server has used the database. The caller has found no tables in it: its
+    /// contents were in a WAL that is missing now.
     func requireUnused() throws(AuthorityStoreError) {
         if access(mark, F_OK) == 0 { throw lost("has no tables") }
     }

@@ -27,7 +27,7 @@ final class StoredModels: Sendable {
         return stored
     }
 
-    /// Adds to the stored models those that this server serves, before it writes anything with them.
+    /// Stores the models that this server serves and the store lacks. Called before each write.
     ///
     /// A server stores its models when it starts. But a restore or a failover under running servers can put the database
     /// back to an earlier state. Records of a collection that is not stored would then be missing in snapshots.

@@ -43,7 +43,7 @@ enum RequestHeadRules {
     }
 
     /// Returns whether the text has only characters of a host name, an IPv4 or bracketed IPv6 address, and a port (RFC
-    /// 3986 §3.2.2). An empty text is valid.
+    /// 3986 §3.2.2). An empty text is valid. A comma is refused, because it may join two fields.
     private static func isHost(_ text: String) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {

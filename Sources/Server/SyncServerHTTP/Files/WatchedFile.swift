@@ -10,7 +10,7 @@ final class WatchedFile<Stamp: Equatable & Sendable, Value: Sendable>: Sendable 
     enum Event {
         case missing
         case readAgain(Value)
-        /// The file cannot be used, and the value before stays.
+        /// The file is unusable, so the previous value stays in effect.
         case kept(Value, TrustedFileError)
     }
 
@@ -20,7 +20,7 @@ final class WatchedFile<Stamp: Equatable & Sendable, Value: Sendable>: Sendable 
         var value: Value
         /// Counts the changes of the value.
         var version = 0
-        /// Whether the file with this stamp could not be read, for a reason that may pass.
+        /// Whether reading the file with this stamp failed with a transient error, so that the next call tries again.
         var mustReadAgain = false
         /// Whether the file with this stamp could not be used.
         var isStale = false
@@ -87,7 +87,8 @@ final class WatchedFile<Stamp: Equatable & Sendable, Value: Sendable>: Sendable 
             let kept = state.withLock { state in
                 if state.stamp == stamp {
                     state.isStale = true
-                    // Something may have been taken out, so an error that passes must not leave the file unread.
+                    // The new version may revoke something. After a transient error, read it again, so that the
+                    // revocation takes effect.
                     if error.mayPass { state.mustReadAgain = true }
                 }
                 return state.value

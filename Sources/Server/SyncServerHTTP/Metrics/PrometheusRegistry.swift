@@ -4,8 +4,8 @@ import SyncConcurrency
 /// A backend of swift-metrics that keeps all metrics in memory and writes them in the text format of Prometheus.
 ///
 /// Characters that Prometheus does not allow in a name are replaced by `_`. The number of series is bounded, because a
-/// label with a new value for each request would otherwise fill the memory: further series are counted as dropped, and
-/// not shown. Source: the format 0.0.4 at https://prometheus.io/docs/instrumenting/exposition_formats/
+/// label with a new value for each request would otherwise fill the memory: each request for a further series is counted
+/// as dropped, and the series is not shown. Source: the format 0.0.4 at https://prometheus.io/docs/instrumenting/exposition_formats/
 package final class PrometheusRegistry: MetricsFactory {
     private struct Family {
         let kind: MetricKind
@@ -120,7 +120,8 @@ package final class PrometheusRegistry: MetricsFactory {
 
     // MARK: Text
 
-    /// Returns all metrics as text, sorted by name and labels.
+    /// Returns all metrics as text: the series sorted by name and labels, then the readings in the order in which they
+    /// were added.
     package func text() async -> String {
         let state = state.withLock { $0 }
         var text = ""
@@ -136,7 +137,7 @@ package final class PrometheusRegistry: MetricsFactory {
             text += "\(reading.name) \(Self.number(value))\n"
         }
         if state.dropped > 0 {
-            text += Self.head(of: "metrics_series_dropped_total", .counter, "Series that are not shown.")
+            text += Self.head(of: "metrics_series_dropped_total", .counter, "Requests for series that are not shown.")
             text += "metrics_series_dropped_total \(state.dropped)\n"
         }
         return text
@@ -173,13 +174,14 @@ package final class PrometheusRegistry: MetricsFactory {
 
     private static func labels(_ dimensions: [(String, String)]) -> String {
         guard !dimensions.isEmpty else { return "" }
-        let pairs = dimensions.map { "\(name($0.0))=\"\(escaped($0.1, quotes: true))\"" }
+        let pairs = dimensions.map { "\(name($0.0, permitting: "_"))=\"\(escaped($0.1, quotes: true))\"" }
         return "{" + pairs.joined(separator: ",") + "}"
     }
 
-    private static func name(_ label: String) -> String {
-        let characters = label.map { character in
-            character.isASCII && (character.isLetter || character.isNumber || character == "_" || character == ":")
+    /// Returns the text with other characters than letters, digits, and those in `others` replaced.
+    private static func name(_ text: String, permitting others: String = "_:") -> String {
+        let characters = text.map { character in
+            character.isASCII && (character.isLetter || character.isNumber || others.contains(character))
                 ? character : "_"
         }
         let name = String(characters)
@@ -187,8 +189,17 @@ package final class PrometheusRegistry: MetricsFactory {
     }
 
     private static func escaped(_ text: String, quotes: Bool) -> String {
-        let text = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
-        return quotes ? text.replacing("\"", with: "\\\"") : text
+        // By scalars: one `Character` may be a line feed with what is before it, or a quote with an accent.
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": escaped.append(contentsOf: "\\n".unicodeScalars)
+            case "\\": escaped.append(contentsOf: "\\\\".unicodeScalars)
+            case "\"" where quotes: escaped.append(contentsOf: "\\\"".unicodeScalars)
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
     }
 
     private static func number(_ value: Double) -> String {

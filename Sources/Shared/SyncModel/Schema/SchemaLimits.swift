@@ -1,7 +1,7 @@
 /// The limits of the model, the same on every client and server. Each of them bounds memory.
 public enum SchemaLimits {
-    /// Default of the maximum length of text or JSON in one field, in UTF-8 bytes, and the largest that a `Model` may
-    /// declare. A page of rows must fit into memory many times over.
+    /// Default maximum length of a text or JSON field, in UTF-8 bytes. A `Model` may not declare a larger one, because a
+    /// page of rows must fit into memory many times over.
     public static let textBytes = 64 * 1_024
     /// Maximum sum of the maximum lengths of a model's text and JSON fields, in UTF-8 bytes: that of `fields` fields of
     /// the default length.

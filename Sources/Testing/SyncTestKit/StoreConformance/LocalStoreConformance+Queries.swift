@@ -59,6 +59,52 @@ extension LocalStoreConformance {
                     _ = try fixture.store.records(matching: query)
                 }
             },
+            Check("queries compare bytes, and order by id or by a field") { fixture in
+                let composed = "caf\u{E9}"
+                let decomposed = "cafe\u{301}"
+                let (one, _) = try fixture.createUser(composed)
+                let (two, _) = try fixture.createUser(decomposed)
+                let (three, _) = try fixture.createUser("zoe")
+                func ids(_ query: RecordQuery) throws -> [RecordID] {
+                    try fixture.store.records(matching: query).map(\.id)
+                }
+                let found = try ids(RecordQuery("users", where: [.init("username", equals: .text(composed))]))
+                try fixture.expect(found, is: [one], "the users called \(composed)")
+                try fixture.expect(try ids(RecordQuery("users")), is: [one, two, three].sorted(), "users by id")
+                let named = try ids(RecordQuery("users", order: .field("username")))
+                try fixture.expect(named, is: [two, one, three], "users by name")
+                let page = try ids(RecordQuery("users", limit: 1, offset: 1))
+                try fixture.expect(page, is: [[one, two, three].sorted()[1]], "the second user")
+                let none = RecordQuery("users", where: [.init("age", equals: .null)], limit: 1)
+                try fixture.expect(try fixture.store.count(matching: none), is: 3, "the users without an age")
+                try fixture.expect(.invalidValue) {
+                    _ = try fixture.store.records(matching: RecordQuery("users", order: .field("no_such")))
+                }
+                try fixture.expect(.unknownCollection) {
+                    _ = try fixture.store.records(matching: RecordQuery("planets"))
+                }
+            },
+            Check("values of every type come back as they were") { fixture in
+                let (user, _) = try fixture.createUser("n\u{E4}me \u{1F3DD}")
+                let avatar = fixture.id()
+                let patch: Patch = [
+                    "title": .text(""), "author": .reference(user), "scale": .real(0.1),
+                    "kind": .json("{\"a\":[1,null]}"),
+                ]
+                try fixture.commit(
+                    .create("avatars", avatar, patch),
+                    .update(
+                        "users", user, ["age": .integer(.min), "active": .boolean(false), "avatar": .reference(avatar)])
+                )
+                try fixture.expect(
+                    try fixture.store.record("avatars", .id(avatar))?.values,
+                    is: [.text(""), .reference(user), .real(0.1), .json("{\"a\":[1,null]}")], "the avatar")
+                try fixture.expect(
+                    try fixture.user(user)?.values,
+                    is: [.text("n\u{E4}me \u{1F3DD}"), .integer(.min), .boolean(false), .reference(avatar)], "the user")
+                try fixture.commit(.update("users", user, ["age": .null]))
+                try fixture.expect(try fixture.user(user)?.values[1], is: .null, "a cleared field")
+            },
         ]
     }
 

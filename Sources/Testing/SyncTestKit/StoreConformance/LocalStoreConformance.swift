@@ -68,9 +68,9 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
     }
 
     private var checks: [Check] {
-        commitChecks + pushChecks + heldChecks + pullChecks + snapshotChecks + spaceChecks + followChecks + accessChecks
-            + journalChecks + queryChecks + restoreChecks
-            + identityChecks + noticeChecks + noticeBoundChecks + randomChecks
+        commitChecks + joiningChecks + stampChecks + pushChecks + heldChecks + pullChecks + snapshotChecks + spaceChecks
+            + followChecks + accessChecks + journalChecks + queryChecks + restoreChecks + identityChecks + noticeChecks
+            + noticeBoundChecks + randomChecks
     }
 }
 
