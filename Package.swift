@@ -237,15 +237,18 @@ let package = Package(
         // Import into a local store: accounts, JSON Lines, CSV.
         .target(
             name: "RecordImport",
-            dependencies: ["SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")]),
+            dependencies: [
+                "SyncModel", "TomboloModeling", "SyncCore", "SyncJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
 
         // The composition root, and the programs.
         // For every program: configuration, terminal, log, signals.
         .target(
             name: "SyncProgram",
             dependencies: [
-                "SyncModel", "SyncConcurrency", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive",
-                .product(name: "Logging", package: "swift-log"),
+                "SyncModel", "TomboloModeling", "SyncConcurrency", "SyncCore", "SyncJSON", "SyncWire",
+                "SyncRuntimeLive", .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),

@@ -52,13 +52,11 @@ enum ImportArrows {
         "SyncRuntimeLive": ["SyncModel", "SyncCore", "Dispatch"],
         "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
         // Imports of data into a local store.
-        "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
+        "RecordImport": ["SyncModel", "TomboloModeling", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
         // Needed by every program.
         "SyncProgram": [
-            "SyncModel", "SyncConcurrency", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive", "ServiceLifecycle",
-            "UnixSignals",
-            "Logging",
-            "Foundation", "Dispatch",
+            "SyncModel", "TomboloModeling", "SyncConcurrency", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive",
+            "ServiceLifecycle", "UnixSignals", "Logging", "Foundation", "Dispatch",
         ],
         // The pages of programs. No product for clients imports it.
         "LoopbackPage": [
@@ -82,7 +80,8 @@ enum ImportArrows {
         // Programs.
         "syncctl": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
-            "SyncObjects", "TomboloCommunity", "SyncRecording", "LoopbackPage", "ArgumentParser", "Crypto", "Logging",
+            "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRecording", "LoopbackPage", "ArgumentParser",
+            "Crypto", "Logging",
             "Foundation",
         ],
         "contacts": ["Tombolo", "Foundation"],

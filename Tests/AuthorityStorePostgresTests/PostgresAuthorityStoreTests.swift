@@ -53,6 +53,33 @@ import Testing
         #expect(epoch == Epoch(rawValue: "first") && head == Version(1))
     }
 
+    /// A pooler may drop the settings with which a connection is opened.
+    @Test func `a session with other settings is refused, and the error names them`() throws {
+        let configuration = try configuration()
+        try open(configuration).close()
+        let connection = try PostgresConnection(configuration)
+        try connection.checkSettings(configuration)
+        let changes: [(inout PostgresConfiguration) -> Void] = [
+            { $0.schema = "other" }, { $0.durability = .normal }, { $0.lockTimeout = .milliseconds(1_234) },
+        ]
+        for change in changes {
+            var other = configuration
+            change(&other)
+            var message = ""
+            do throws(PostgresError) { try connection.checkSettings(other) } catch { message = error.message }
+            #expect(message.contains("search_path, lock_timeout, statement_timeout"), "\(message)")
+        }
+    }
+
+    @Test(arguments: ["user", "order", "left"])
+    func `a schema may have the name of a reserved word`(name: String) throws {
+        let configuration = try configuration { $0.schema = name }
+        let store = try open(configuration)
+        #expect(try store.write(Self.take) == Version(1))
+        store.close()
+        try PostgresConnection(configuration).run("DROP SCHEMA \"\(name)\" CASCADE")
+    }
+
     @Test func `a closed store fails each call`() throws {
         let store = try open(try configuration())
         store.close()

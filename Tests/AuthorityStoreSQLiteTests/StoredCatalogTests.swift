@@ -17,7 +17,7 @@ import Testing
         #expect(error?.code == .unstorable)
         #expect(
             error?.message
-                == "the models cannot be stored: todo.title has the length 0...2000000 bytes; expected a range within 0...1048576"
+                == "the models cannot be stored: todo.title has the length 0...2000000 bytes; expected a range within 0...523776"
         )
         #expect(try store.read { view in try view.catalog() } == nil)
     }
@@ -25,8 +25,8 @@ import Testing
     @Test func `models whose records may be too long for a page are not stored`() throws {
         let store = try SQLiteAuthorityStore(
             singleConnectionTo: ":memory:", newHistory: .fixed(Epoch(rawValue: "e")))
-        let fields = (0..<5).map {
-            FieldSchema.text(FieldName(rawValue: "f\($0)")!, bytes: 0...SchemaLimits.transactionBytes)
+        let fields = (0..<9).map {
+            FieldSchema.text(FieldName(rawValue: "f\($0)")!, bytes: 0...SchemaLimits.longestTextBytes)
         }
         let larger = SchemaCatalog([ModelSchema(collection: "todo", fields: fields)])
         let error = #expect(throws: AuthorityStoreError.self) {
@@ -35,7 +35,7 @@ import Testing
         #expect(error?.code == .unstorable)
         #expect(
             error?.message
-                == "the models cannot be stored: the maximum lengths of the text and JSON fields of todo add up to 5242880 bytes; at most 4194304 are allowed"
+                == "the models cannot be stored: the maximum lengths of the text and JSON fields of todo add up to 4713984 bytes; at most 4194304 are allowed"
         )
         #expect(try store.read { view in try view.catalog() } == nil)
     }

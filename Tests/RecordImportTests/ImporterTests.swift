@@ -168,6 +168,57 @@ private final class Testbed {
         #expect(summary.created == 1)
     }
 
+    /// The server names the record by its id. The other rows must not wait for the row that it refuses.
+    @Test func `a record that the server has in another space is reported, and the rows beside it are imported`() throws
+    {
+        let testbed = try Testbed()
+        let now = WallTime(milliseconds: 1)
+        let rows = "{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"b\"}\n"
+        _ = try testbed.run(rows)
+        let batch = try #require(
+            try testbed.store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now))
+        let rejection = Rejection(code: .duplicateRecord, message: "it exists", mutation: 1)
+        _ = try testbed.store.record(
+            [TransactionResult(number: batch.transactions[0].number, outcome: .rejected(rejection))],
+            of: batch.identity, now: now)
+        let summary = try testbed.run(rows)
+        #expect(summary.problems.map(\.line) == [2])
+        #expect(summary.problems.first?.reason.contains("in another space") == true)
+        #expect(summary.created == 1)
+        // In the other space, the same row is the record that the server has.
+        #expect(try testbed.run(rows, in: "elsewhere").problems.map(\.line) == [])
+    }
+
+    @Test func `values that replace long ones are written, in as many transactions as they need`() throws {
+        let testbed = try Testbed()
+        func rows(_ text: String) -> String {
+            "{\"type\":\"user\",\"username\":\"ned\"}\n"
+                + (0..<40).map { key in
+                    "{\"type\":\"avatar\",\"key\":\"\(key)\",\"author\":\"@ned\",\"image_url\":\"\(text)\"}\n"
+                }.joined()
+        }
+        #expect(try testbed.run(rows(String(repeating: "x", count: 60_000))).created == 41)
+        let summary = try testbed.run(rows("short"))
+        #expect(summary.updated == 40 && summary.broken == 0)
+        #expect(summary.transactions > 2)
+        let images = try testbed.store.records(matching: RecordQuery("avatar")).map(\.values[0])
+        #expect(images == Array(repeating: .text("short"), count: 40))
+    }
+
+    /// One row of the chain depends on the next, to the last one, which is missing.
+    @Test func `rows that depend on a missing row through a long chain are all reported`() throws {
+        let testbed = try Testbed()
+        let count = 20_000
+        let rows = (0..<count).map { index in
+            index.isMultiple(of: 2)
+                ? "{\"type\":\"user\",\"key\":\"\(index)\",\"username\":\"u\",\"avatar\":\"@\(index + 1)\"}\n"
+                : "{\"type\":\"avatar\",\"key\":\"\(index)\",\"author\":\"@\(index + 1)\"}\n"
+        }
+        let summary = try testbed.run(rows.joined())
+        #expect(summary.broken == count && summary.created == 0)
+        #expect(summary.problems.first?.reason == "user.avatar refers to a row that is not imported")
+    }
+
     @Test func `a duplicate row is reported with the line of the first one`() throws {
         let testbed = try Testbed()
         let summary = try testbed.run(

@@ -127,7 +127,7 @@ import Testing
             return results.first?.outcome
         }
         func text(_ count: Int) -> FieldValue { .text(String(repeating: "a", count: count)) }
-        let (long, short) = (SchemaLimits.transactionBytes, 10)
+        let (long, short) = (1_024 * 1_024, 10)
         let earlier = [long, long, long, long]
         let present = [short, short, short, short, long]
         #expect(try push([:], serving: earlier)?.rejection == nil)

@@ -23,7 +23,8 @@ import Testing
             collection: "todo",
             fields: [
                 .text("title", required: true, bytes: 1...SchemaLimits.textBytes), .boolean("done", merge: .serverWins),
-                .integer("priority"), .real("estimate", merge: .clientWins), .json("labels", bytes: 0...4_096),
+                .integer("priority"), .integer("due").holdingDates().indexed(),
+                .real("estimate", merge: .clientWins), .json("labels", bytes: 0...4_096),
                 .reference("owner", to: "person", required: true),
             ]),
         ModelSchema(collection: "empty", fields: []),
@@ -89,9 +90,9 @@ import Testing
             ),
             (
                 .text("a", bytes: 0...2_000_000),
-                "c.a has the length 0...2000000 bytes; expected a range within 0...1048576"
+                "c.a has the length 0...2000000 bytes; expected a range within 0...523776"
             ),
-            (.json("a", bytes: -1...5), "c.a has the length -1...5 bytes; expected a range within 0...1048576"),
+            (.json("a", bytes: -1...5), "c.a has the length -1...5 bytes; expected a range within 0...523776"),
             (
                 .text("a", rule: FieldRule(name: String(repeating: "r", count: 1_025)) { _ in nil }),
                 "c.a has a rule whose name is longer than 1024 bytes"
@@ -115,7 +116,7 @@ import Testing
     }
 
     @Test func `the greatest length of a text, and a default of that length, are unchanged after decoding`() throws {
-        let longest = SchemaLimits.transactionBytes
+        let longest = SchemaLimits.longestTextBytes
         let catalog = SchemaCatalog([
             ModelSchema(
                 collection: "c",
@@ -131,27 +132,27 @@ import Testing
         throws
     {
         func catalog(_ more: [FieldSchema]) -> SchemaCatalog {
-            let longest = 0...SchemaLimits.transactionBytes
-            let fields: [FieldSchema] = [
-                .text("a", bytes: longest), .text("b", bytes: longest), .json("c", bytes: longest), .integer("n"),
-            ]
+            let longest = 0...SchemaLimits.longestTextBytes
+            let texts = (1...7).map { FieldSchema.text(FieldName(rawValue: "a\($0)")!, bytes: longest) }
+            let fields = texts + [.json("c", bytes: longest), .integer("n")]
             return SchemaCatalog([
                 ModelSchema(collection: "empty", fields: []), ModelSchema(collection: "doc", fields: fields + more),
             ])
         }
-        let largest = catalog([.json("d", bytes: 0...SchemaLimits.transactionBytes)])
+        let rest = SchemaLimits.recordTextBytes - 8 * SchemaLimits.longestTextBytes
+        let largest = catalog([.json("d", bytes: 0...rest)])
         let encoded = try CatalogCodec.encode(largest)
         #expect(try CatalogCodec.decode(encoded) { _ in nil } == largest)
         let text = String(decoding: encoded, as: UTF8.self)
 
         let larger = catalog([
-            .json("d", bytes: 0...SchemaLimits.transactionBytes), .text("e", bytes: 0...1),
+            .json("d", bytes: 0...rest), .text("e", bytes: 0...1),
         ])
         let words =
             "the maximum lengths of the text and JSON fields of doc add up to 4194305 bytes; at most 4194304 are allowed"
         let error = #expect(throws: WireError.self) { try CatalogCodec.encode(larger) }
         #expect(error == WireError(.unencodable, words))
-        let last = #"{"name":"d","type":"json","maximumBytes":1048576}"#
+        let last = #"{"name":"d","type":"json","maximumBytes":\#(rest)}"#
         let longer = text.replacing(last, with: last + #", {"name": "e", "type": "text", "maximumBytes": 1}"#)
         let refusal = #expect(throws: WireError.self) { try CatalogCodec.decode(Array(longer.utf8)) { _ in nil } }
         #expect(refusal.map { "\($0)" }?.contains("models[1]: \(words)") == true, "\(String(describing: refusal))")
@@ -245,6 +246,14 @@ import Testing
         (
             #"{"collection": "a", "fields": [{"name": "b", "type": "text", "target": "a"}]}"#,
             "only a reference has a target"
+        ),
+        (
+            #"{"collection": "a", "fields": [{"name": "b", "type": "text", "format": "date-time"}]}"#,
+            "b: only an integer has the format date-time"
+        ),
+        (
+            #"{"collection": "a", "fields": [{"name": "b", "type": "integer", "format": "date"}]}"#,
+            "fields[0].format: expected date-time, found 'date'"
         ),
         (
             #"{"collection": "a", "fields": [{"name": "b", "type": "integer", "maximumBytes": 8}]}"#,

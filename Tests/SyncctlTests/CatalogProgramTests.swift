@@ -166,7 +166,7 @@ import Testing
     }
 
     private static func longFields(_ count: Int) -> String {
-        (0..<count).map { #"{"name": "f\#($0)", "type": "text", "maximumBytes": 1048576}"# }.joined(separator: ", ")
+        (0..<count).map { #"{"name": "f\#($0)", "type": "text", "maximumBytes": 523776}"# }.joined(separator: ", ")
     }
 
     @Test func `models that no device could store are refused by all commands, with the place`() throws {
@@ -181,8 +181,8 @@ import Testing
                 "x: the default is not JSON"
             ),
             (
-                #"{"collection": "doc", "fields": [\#(Self.longFields(5))]}"#,
-                "models[0]: the maximum lengths of the text and JSON fields of doc add up to 5242880 bytes; at most 4194304 are allowed"
+                #"{"collection": "doc", "fields": [\#(Self.longFields(9))]}"#,
+                "models[0]: the maximum lengths of the text and JSON fields of doc add up to 4713984 bytes; at most 4194304 are allowed"
             ),
         ]
         for (models, words) in cases {

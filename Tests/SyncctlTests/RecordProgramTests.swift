@@ -81,7 +81,7 @@ import Testing
         ),
         (
             ["create", "todo", "title=x", "stars=2026-01-01"],
-            "todo.stars: '2026-01-01' is not a valid integer; expected a whole number. A date is the number of microseconds since 1970 in UTC, such as 1767225600000000 for 2026-01-01",
+            "todo.stars: '2026-01-01' is not a valid integer; expected a whole number. A date is the number of microseconds since 1970 in UTC, such as 1767225600000000 for 2026-01-01, unless its model declares a date",
             ""
         ),
         (

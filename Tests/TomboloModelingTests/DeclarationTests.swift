@@ -13,7 +13,7 @@ import TomboloModeling
             .text("title", required: true, bytes: 1...200).indexed(),
             .boolean("is_done").defaulting(to: .boolean(false)),
             .text("priority").defaulting(to: .text("normal")),
-            .integer("due").indexed(),
+            .integer("due").indexed().holdingDates(),
             .integer("stars").bounded(by: .integer(0...5)).defaulting(to: .integer(0)),
             .real("effort", merge: .serverWins).bounded(by: .real(0...100)),
             .text("token"),

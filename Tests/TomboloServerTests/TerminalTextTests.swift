@@ -60,7 +60,7 @@ import Testing
                 author: CommitAuthor(
                     principal: Principal(name: "ann"), identity: ClientIdentity(client: client, incarnation: 0),
                     number: TransactionNumber(0),
-                    committedAt: WallTime(milliseconds: 0)), conflict: conflict))
+                    committedAt: WallTime(milliseconds: 0)), conflict: conflict), SchemaCatalog([]))
         let columns = line.rendered.split(separator: "\t").map(String.init)
         #expect(columns.prefix(2) == ["3", "version 7"])
         #expect(columns.count == 6 && columns[4] == "kept: 'a\\tb' by ann on \(client)")

@@ -89,9 +89,9 @@ package struct CSVImport: Sendable {
     }
 
     private func value(_ cell: String, _ field: FieldSchema, _ line: Int) throws(ImportError) -> FieldValue {
-        guard let value = FieldValue(cell, as: field.type) else {
+        guard let value = FieldValue(cell, of: field) else {
             throw ImportError(
-                line: line, "\(schema.collection).\(field.name): \(field.type.problem(parsing: cell))")
+                line: line, "\(schema.collection).\(field.name): \(field.problem(parsing: cell))")
         }
         return value
     }

@@ -1,7 +1,14 @@
 import SyncJSON
 package import SyncModel
+import TomboloModeling
 
 extension FieldValue {
+    /// Creates a value of a field from its text form; nil when the text is not a value of the field's type.
+    package init?(_ text: String, of field: FieldSchema) {
+        guard let value = field.isDate ? field.date(text) : FieldValue(text, as: field.type) else { return nil }
+        self = value
+    }
+
     /// Creates a value from its text form; nil when the text is not a value of the type.
     ///
     /// A boolean is `true` or `false`, and a reference is a UUID.
@@ -27,6 +34,18 @@ extension FieldValue {
     }
 }
 
+extension FieldSchema {
+    /// The texts that this field accepts, for messages.
+    package var expectation: String {
+        isDate ? "a date in ISO 8601, such as 2026-12-01 or 2026-12-01T10:00:00Z" : type.expectation
+    }
+
+    /// Returns the message for a text that is not a value of this field: the fault, and the expected form.
+    package func problem(parsing text: String) -> String {
+        isDate ? "'\(text.shortened)' is not a valid date; expected \(expectation)" : type.problem(parsing: text)
+    }
+}
+
 extension FieldType {
     /// The texts that this type accepts, for messages.
     package var expectation: String {
@@ -42,7 +61,7 @@ extension FieldType {
 
     /// Returns the message for a text that is not a value of this type: the fault, and the expected form.
     package func problem(parsing text: String) -> String {
-        let shown = text.count > 64 ? "'\(text.prefix(64))…'" : "'\(text)'"
+        let shown = "'\(text.shortened)'"
         switch self {
         case .json:
             var place = ""
@@ -50,7 +69,7 @@ extension FieldType {
             return "\(shown) is not valid JSON\(place); expected \(expectation)"
         case .integer where Self.looksLikeDate(text):
             return
-                "\(shown) is not a valid integer; expected a whole number. A date is the number of microseconds since 1970 in UTC, such as 1767225600000000 for 2026-01-01"
+                "\(shown) is not a valid integer; expected a whole number. A date is the number of microseconds since 1970 in UTC, such as 1767225600000000 for 2026-01-01, unless its model declares a date"
         case .integer, .real, .boolean, .text, .reference:
             return "\(shown) is not a valid \(rawValue); expected \(expectation)"
         }
@@ -62,4 +81,9 @@ extension FieldType {
         let slashed = text.prefix { !"T ".contains($0) }.split(separator: "/", omittingEmptySubsequences: false)
         return [hyphenated, slashed].contains { $0.count == 3 && $0.allSatisfy { Int($0) != nil } }
     }
+}
+
+extension String {
+    /// The text, cut after 64 characters.
+    fileprivate var shortened: String { count > 64 ? "\(prefix(64))…" : self }
 }

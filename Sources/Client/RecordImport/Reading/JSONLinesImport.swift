@@ -1,5 +1,6 @@
 import SyncJSON
 package import SyncModel
+import TomboloModeling
 
 /// A reader of JSON Lines, with one object per line.
 ///
@@ -117,15 +118,18 @@ package struct JSONLinesImport: Sendable {
         case (_, .null): return .null
         case (.text, .string(let text)): return .text(text)
         case (.integer, .integer(let number)): return .integer(number)
+        case (.integer, .string(let text)) where field.isDate:
+            guard let date = field.date(text) else { break }
+            return date
         case (.real, .integer(let number)): return .real(Double(number))
         case (.real, .real(let number)): return .real(number)
         case (.boolean, .boolean(let bool)): return .boolean(bool)
         case (.json, _): return .json(member.text)
-        case (.text, _), (.integer, _), (.real, _), (.boolean, _), (.reference, _):
-            throw ImportError(
-                line: builder.line,
-                "\(builder.schema.collection).\(field.name): \(member.shortText) is not of the type \(field.type.rawValue); expected \(field.type.expectation)"
-            )
+        case (.text, _), (.integer, _), (.real, _), (.boolean, _), (.reference, _): break
         }
+        throw ImportError(
+            line: builder.line,
+            "\(builder.schema.collection).\(field.name): \(member.shortText) is not \(field.isDate ? "a date" : "of the type \(field.type.rawValue)"); expected \(field.expectation)"
+        )
     }
 }

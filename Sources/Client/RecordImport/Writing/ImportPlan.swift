@@ -22,6 +22,8 @@ struct ImportPlan {
         let rows: Int
         /// Whether the edit needs its own transaction.
         let isIsolated: Bool
+        /// The size of the edit in a transaction, in bytes. It includes the values that the edit replaces.
+        let bytes: Int
     }
 
     /// The edits of one transaction, whose records are in one space.
@@ -92,7 +94,7 @@ struct ImportPlan {
         targets.removeAll { broken.contains($0.row.line) }
         problems += Self.order(&targets)
         problems += Self.removeDependents(from: &targets)
-        plan(targets, store.catalog, perhapsDeleted: rejected.perhapsDeleted)
+        plan(targets, store.catalog, perhapsRejected: rejected.perhapsUsed)
     }
 
     /// Looks up the record of a row.
@@ -119,6 +121,13 @@ struct ImportPlan {
                 ImportError(
                     line: row.line,
                     "its record was deleted on the server (see the journal), and a deleted record stays deleted; give the row another key to create a new record"
+                ))
+        }
+        if existing == nil, rejected.elsewhere[address]?.contains(space) == true {
+            return .failure(
+                ImportError(
+                    line: row.line,
+                    "the server has its record in another space (see the journal); give the row another key to create a new record"
                 ))
         }
         if let existing, let schema = store.catalog[row.collection] { patch.keepForm(of: existing, schema) }
@@ -185,12 +194,20 @@ struct ImportPlan {
             }
             if stored == nil { target.newReferences.append((field, address)) }
         }
-        if target.existing == nil {
-            do throws(InvalidValueError) {
-                try schema.check(creating: target.patch)
-            } catch {
-                problems.append(ImportError(line: target.row.line, error.description))
-            }
+        guard target.existing == nil else { return }
+        do throws(InvalidValueError) {
+            try schema.check(creating: target.patch)
+        } catch {
+            problems.append(ImportError(line: target.row.line, error.description))
+            return
+        }
+        // An update is written in several transactions, if it must be.
+        let bytes = byteCount(of: target.patch, replacing: nil, schema)
+        if bytes > SchemaLimits.transactionBytes {
+            problems.append(
+                ImportError(
+                    line: target.row.line,
+                    "the new record has \(bytes) bytes; at most \(SchemaLimits.transactionBytes) are allowed"))
         }
     }
 
@@ -223,28 +240,44 @@ struct ImportPlan {
     ///
     /// - Returns: a problem for each removed row.
     private static func removeDependents(from targets: inout [Target]) -> [ImportError] {
+        let coming = Set(targets.map(\.address))
+        let missing = Set(targets.flatMap(\.newReferences).map(\.to)).subtracting(coming)
+        guard !missing.isEmpty else { return [] }
+        let gone = Self.dependents(of: missing, among: targets)
         var problems: [ImportError] = []
-        while true {
-            let coming = Set(targets.map(\.address))
-            let count = targets.count
-            targets.removeAll { target in
-                guard let missing = target.newReferences.first(where: { !coming.contains($0.to) }) else { return false }
-                problems.append(
-                    ImportError(
-                        line: target.row.line,
-                        "\(target.row.collection).\(missing.field.name) refers to a row that is not imported"))
-                return true
-            }
-            if targets.count == count { return problems }
+        targets.removeAll { target in
+            guard gone.contains(target.address) else { return false }
+            let reference = target.newReferences.first { missing.contains($0.to) || gone.contains($0.to) }
+            problems.append(
+                ImportError(
+                    line: target.row.line,
+                    "\(target.row.collection).\(reference.map { "\($0.field.name)" } ?? "") refers to a row that is not imported"
+                ))
+            return true
         }
+        return problems
+    }
+
+    /// Returns the records of the rows that refer to any of the given records, directly or through other rows.
+    private static func dependents(of records: Set<RecordAddress>, among targets: [Target]) -> Set<RecordAddress> {
+        var referrers: [RecordAddress: [RecordAddress]] = [:]
+        for target in targets {
+            for reference in target.newReferences { referrers[reference.to, default: []].append(target.address) }
+        }
+        var found: Set<RecordAddress> = []
+        var open = Array(records)
+        while let record = open.popLast() {
+            for referrer in referrers[record] ?? [] where found.insert(referrer).inserted { open.append(referrer) }
+        }
+        return found
     }
 
     private mutating func plan(
-        _ targets: [Target], _ catalog: SchemaCatalog, perhapsDeleted: Set<RecordAddress>
+        _ targets: [Target], _ catalog: SchemaCatalog, perhapsRejected: Set<RecordAddress>
     ) {
         var placed: Set<RecordAddress> = []
         var second: [Planned] = []
-        let isolated = Self.isolated(targets, perhapsDeleted)
+        let isolated = Self.isolated(targets, perhapsRejected)
         for target in targets {
             let isIsolated = isolated.contains(target.address)
             var patch = target.patch
@@ -253,14 +286,17 @@ struct ImportPlan {
                 patch.remove(field.name)
                 later.set(field.name, to: .reference(address.id))
             }
-            if !later.isEmpty {
-                second.append(
-                    Planned(
-                        edit: .update(target.row.collection, target.id, later), space: target.space, rows: 0,
-                        isIsolated: isIsolated))
-            }
             placed.insert(target.address)
-            edits.append(Planned(edit: edit(target, patch), space: target.space, rows: 1, isIsolated: isIsolated))
+            let schema = catalog[target.row.collection]
+            second += Self.updates(of: target, later, schema, rows: 0, isIsolated)
+            if target.existing == nil {
+                edits.append(
+                    Planned(
+                        edit: .create(target.row.collection, target.id, patch), space: target.space, rows: 1,
+                        isIsolated: isIsolated, bytes: Self.byteCount(of: patch, replacing: nil, schema)))
+            } else {
+                edits += Self.updates(of: target, patch, schema, rows: 1, isIsolated)
+            }
             count(target, catalog)
         }
         edits += second
@@ -270,23 +306,40 @@ struct ImportPlan {
         isolatedEdits = edits.count { $0.isIsolated }
     }
 
-    /// Returns the records that the server may reject: new ones that may have been deleted on the server, and records
-    /// that refer to them.
-    private static func isolated(_ targets: [Target], _ perhapsDeleted: Set<RecordAddress>) -> Set<RecordAddress> {
-        var isolated = Set(targets.filter { $0.existing == nil }.map(\.address)).intersection(perhapsDeleted)
-        var count = 0
-        while count < isolated.count {
-            count = isolated.count
-            for target in targets where target.newReferences.contains(where: { isolated.contains($0.to) }) {
-                isolated.insert(target.address)
-            }
-        }
-        return isolated
+    /// Returns the records that the server may reject: new ones whose ids may be used up on the server, and records that
+    /// refer to them.
+    private static func isolated(_ targets: [Target], _ perhapsRejected: Set<RecordAddress>) -> Set<RecordAddress> {
+        let new = Set(targets.filter { $0.existing == nil }.map(\.address)).intersection(perhapsRejected)
+        return new.union(dependents(of: new, among: targets))
     }
 
-    private func edit(_ target: Target, _ patch: Patch) -> RecordEdit {
-        target.existing == nil
-            ? .create(target.row.collection, target.id, patch) : .update(target.row.collection, target.id, patch)
+    /// Returns the updates that write a patch: several if the values that it replaces make one too large.
+    ///
+    /// - Parameter rows: the number of rows that the first update stands for.
+    private static func updates(
+        of target: Target, _ patch: Patch, _ schema: ModelSchema?, rows: Int, _ isIsolated: Bool
+    ) -> [Planned] {
+        var updates: [Planned] = []
+        var part = Patch()
+        func append(_ part: Patch) {
+            guard !part.isEmpty else { return }
+            updates.append(
+                Planned(
+                    edit: .update(target.row.collection, target.id, part), space: target.space,
+                    rows: updates.isEmpty ? rows : 0, isIsolated: isIsolated,
+                    bytes: byteCount(of: part, replacing: target.existing, schema)))
+        }
+        for (field, value) in patch {
+            var longer = part
+            longer.set(field, to: value)
+            if byteCount(of: longer, replacing: target.existing, schema) > ImportLimits.bytesPerTransaction {
+                append(part)
+                longer = [field: value]
+            }
+            part = longer
+        }
+        append(part)
+        return updates
     }
 
     private mutating func count(_ target: Target, _ catalog: SchemaCatalog) {
@@ -311,16 +364,15 @@ struct ImportPlan {
         var chunk = Chunk(space: edits[position].space)
         while position < edits.count {
             let next = edits[position]
-            let bytes = Self.byteCount(of: next.edit)
             if !chunk.edits.isEmpty,
                 next.space != chunk.space || next.isIsolated != isIsolated || chunk.edits.count >= most
-                    || chunk.bytes + bytes > ImportLimits.bytesPerTransaction
+                    || chunk.bytes + next.bytes > ImportLimits.bytesPerTransaction
             {
                 break
             }
             chunk.edits.append(next.edit)
             chunk.rows += next.rows
-            chunk.bytes += bytes
+            chunk.bytes += next.bytes
             position += 1
         }
         return chunk
@@ -332,11 +384,12 @@ struct ImportPlan {
         min(isolatedEdits / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
     }
 
-    private static func byteCount(of edit: RecordEdit) -> Int {
-        switch edit {
-        case .create(_, _, let patch), .update(_, _, let patch):
-            patch.reduce(128) { $0 + $1.field.rawValue.utf8.count + $1.value.byteCount }
-        case .delete: 128
+    /// Returns the size of a record's edit in a transaction. Values that stay as they are do not count.
+    private static func byteCount(of patch: Patch, replacing existing: Record?, _ schema: ModelSchema?) -> Int {
+        patch.reduce(128) { sum, edit in
+            let old = existing.flatMap { record in schema?.position(of: edit.field).map { record.values[$0] } }
+            if let old, old == edit.value { return sum }
+            return sum + edit.field.rawValue.utf8.count + edit.value.byteCount + (old?.byteCount ?? 0)
         }
     }
 }

@@ -1,16 +1,18 @@
 import SyncCore
 import SyncModel
 
-/// The records that the server has rejected as deleted, as far as the journal shows.
+/// The records that the server has rejected because their ids are used up, as far as the journal shows.
 ///
-/// The server rejects a transaction as a whole when one of its records was deleted, and names the first such record.
-/// Dismissed entries count, too, because a deleted record never comes back: without them, each import of a list would send the
-/// record again, and the server would reject it again, with everything else in its transaction.
+/// The server rejects a transaction as a whole when one of its records was deleted or is in another space, and names the first
+/// such record. Dismissed entries count, too, because such a record never becomes free: without them, each import of a list would
+/// send the record again, and the server would reject it again, with everything else in its transaction.
 struct RejectedRecords {
     /// Records that the server has named as deleted.
     private(set) var deleted: Set<RecordAddress> = []
-    /// Records whose transaction was rejected because of a deleted record. Any of them may be deleted too.
-    private(set) var perhapsDeleted: Set<RecordAddress> = []
+    /// Records that the server has named as records of another space, with the spaces that they are not in.
+    private(set) var elsewhere: [RecordAddress: Set<SpaceID>] = [:]
+    /// Records whose transaction was rejected because of such a record. Any of them may be one, too.
+    private(set) var perhapsUsed: Set<RecordAddress> = []
 
     init(in store: any LocalStore) throws(StoreError) {
         var left = ImportLimits.journalEntries
@@ -22,13 +24,18 @@ struct RejectedRecords {
     }
 
     private mutating func read(_ entry: JournalEntry) {
-        guard case .rejected(let transaction, let rejection) = entry.event, rejection.code == .recordDeleted else {
-            return
-        }
+        guard case .rejected(let transaction, let rejection) = entry.event,
+            rejection.code == .recordDeleted || rejection.code == .duplicateRecord
+        else { return }
         for (index, mutation) in transaction.mutations.enumerated() {
             let address = mutation.address
-            perhapsDeleted.insert(address)
-            if index == rejection.mutation { deleted.insert(address) }
+            perhapsUsed.insert(address)
+            guard index == rejection.mutation else { continue }
+            if rejection.code == .recordDeleted {
+                deleted.insert(address)
+            } else {
+                elsewhere[address, default: []].insert(transaction.space)
+            }
         }
     }
 }

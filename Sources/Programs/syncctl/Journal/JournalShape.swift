@@ -65,9 +65,9 @@ enum JournalShape {
         switch entry.event {
         case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction):
             lines += self.lines(of: transaction, in: entry, rows, catalog)
-        case .merged(let conflicts): lines += self.lines(of: conflicts, clients)
+        case .merged(let conflicts): lines += self.lines(of: conflicts, clients, catalog)
         case .overwritten(let conflicts, let deleted):
-            lines += self.lines(of: conflicts, clients)
+            lines += self.lines(of: conflicts, clients, catalog)
             if let deleted { lines += self.lines(of: deleted, in: entry, [:], catalog) }
         case .noticesRemoved: break
         }
@@ -89,29 +89,34 @@ enum JournalShape {
             lines.append("\(verb) \(mutation.collection.rawValue) \(mutation.record)")
             let row = rows[mutation.address]
             let replaced = values(replacedBy: mutation, of: entry)
-            for (field, value) in mutation.patch {
-                let slot = catalog[mutation.collection]?.position(of: field)
+            let schema = catalog[mutation.collection]
+            for (name, value) in mutation.patch {
+                let slot = schema?.position(of: name)
+                let field = schema?.field(named: name)
                 let server =
                     if let row, let slot {
-                        "; the server has \(row.values[slot].displayText)"
-                    } else if let old = replaced[field] {
-                        "; the server had \(old.displayText) instead"
+                        "; the server has \(row.values[slot].displayText(of: field))"
+                    } else if let old = replaced[name] {
+                        "; the server had \(old.displayText(of: field)) instead"
                     } else {
                         ""
                     }
-                lines.append("  \(field): \(value.displayText)\(server)")
+                lines.append("  \(name): \(value.displayText(of: field))\(server)")
             }
         }
         return lines
     }
 
-    private static func lines(of conflicts: [FieldConflict], _ clients: [ClientID]) -> [String] {
+    private static func lines(
+        of conflicts: [FieldConflict], _ clients: [ClientID], _ catalog: SchemaCatalog
+    ) -> [String] {
         conflicts.flatMap { conflict in
-            [
+            let field = catalog[conflict.collection]?.field(named: conflict.field)
+            return [
                 "",
                 "\(conflict.collection.rawValue) \(conflict.record), field \(conflict.field), by the rule \(conflict.rule.rawValue)",
-                "  kept: \(side(conflict.winner, isDelete: conflict.rule == .deleteWins, clients))",
-                "  lost: \(side(conflict.loser, isDelete: false, clients))",
+                "  kept: \(side(conflict.winner, of: field, isDelete: conflict.rule == .deleteWins, clients))",
+                "  lost: \(side(conflict.loser, of: field, isDelete: false, clients))",
             ]
         }
     }
@@ -125,11 +130,13 @@ enum JournalShape {
         return values
     }
 
-    private static func side(_ side: Contender, isDelete: Bool, _ clients: [ClientID]) -> String {
+    private static func side(
+        _ side: Contender, of field: FieldSchema?, isDelete: Bool, _ clients: [ClientID]
+    ) -> String {
         let client = side.stamp.client
         let device = clients.contains(client) ? "this device (\(client))" : "device \(client)"
         let author = side.account.map { "\($0.rawValue), \(device)" } ?? device
-        return (isDelete ? "nothing: the record was deleted" : side.value.displayText) + ", by " + author
+        return (isDelete ? "nothing: the record was deleted" : side.value.displayText(of: field)) + ", by " + author
     }
 
     /// Returns an entry as JSON for scripts.

@@ -31,9 +31,9 @@ enum FieldArguments {
         if field.type == .reference, let target = field.target {
             return .reference(try RecordReference(text: text).resolve(target, in: store).id)
         }
-        guard let value = FieldValue(text, as: field.type).map(field.normalized) else {
+        guard let value = FieldValue(text, of: field).map(field.normalized) else {
             throw CommandError(
-                .failed, "\(schema.collection).\(field.name): \(field.type.problem(parsing: text))", field: field.name)
+                .failed, "\(schema.collection).\(field.name): \(field.problem(parsing: text))", field: field.name)
         }
         if let problem = field.problem(with: value) {
             throw CommandError(

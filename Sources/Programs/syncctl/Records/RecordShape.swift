@@ -2,6 +2,7 @@ import RecordImport
 import SyncCore
 import SyncModel
 import SyncProgram
+import TomboloModeling
 
 /// Formats a record for output.
 struct RecordShape {
@@ -24,7 +25,9 @@ struct RecordShape {
     static func columns(_ schema: ModelSchema) -> [Table.Column] {
         [Table.Column(title: "UID", isNumber: true)]
             + schema.fields.map {
-                Table.Column(title: $0.name.rawValue.uppercased(), isNumber: $0.type == .integer || $0.type == .real)
+                Table.Column(
+                    title: $0.name.rawValue.uppercased(),
+                    isNumber: $0.type == .integer && !$0.isDate || $0.type == .real)
             } + [Table.Column(title: "STATE"), Table.Column(title: "ID")]
     }
 
@@ -42,7 +45,7 @@ struct RecordShape {
         switch value {
         case .null: return "-"
         case .boolean(let bool): return bool ? "yes" : "no"
-        case .integer(let number): return String(number)
+        case .integer(let number): return field.dateText(value) ?? String(number)
         case .real(let number): return "\(number)"
         case .text(let text), .json(let text): return text
         case .reference(let id):

@@ -1,6 +1,12 @@
 package import SyncModel
+import TomboloModeling
 
 extension FieldValue {
+    /// Returns the whole value of a field as text for people.
+    ///
+    /// - Parameter field: Nil if the models do not have the field.
+    package func displayText(of field: FieldSchema?) -> String { field?.dateText(self) ?? displayText }
+
     /// The whole value as text for people.
     package var displayText: String {
         switch self {

@@ -95,7 +95,9 @@ public final class ServerComposition {
     ///
     /// - Throws: the same errors as `epoch`.
     public func conflicts(in space: SpaceID, after number: Int64, limit: Int) throws -> [TerminalText] {
-        try authority(.reading).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
+        let conflicts = try authority(.reading).conflicts(in: space, after: number, limit: limit)
+        let models = openAuthority?.catalog ?? application.catalog
+        return conflicts.map { ConflictText.line($0, models) }
     }
 
     /// The state of the database. Servers may be using it meanwhile.

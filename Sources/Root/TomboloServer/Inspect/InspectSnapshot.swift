@@ -37,7 +37,7 @@ struct InspectSnapshot {
         switch value {
         case .null: nil
         case .boolean(let flag): flag ? "yes" : "no"
-        case .integer(let number): String(number)
+        case .integer(let number): field?.dateText(value) ?? String(number)
         case .real(let number): "\(number)"
         case .text(let text), .json(let text): text
         case .reference(let id):

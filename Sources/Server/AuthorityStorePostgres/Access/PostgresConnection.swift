@@ -1,5 +1,6 @@
 import AuthorityStoreSQL
 import CPostgres
+import SyncAuthority
 import SyncConcurrency
 
 /// A connection to PostgreSQL, through libpq. Its calls block the thread.
@@ -28,6 +29,7 @@ final class PostgresConnection: Sendable {
     /// Opens a connection as the configuration says.
     ///
     /// - Parameter takingWrites: Whether only a server that takes writes will do.
+    /// - Throws: `unstorable` when the session does not have the settings of the configuration.
     init(_ configuration: PostgresConfiguration, takingWrites: Bool = false) throws(PostgresError) {
         var parameters = configuration.parameters
         if takingWrites { parameters.append(("target_session_attrs", "read-write")) }
@@ -42,6 +44,25 @@ final class PostgresConnection: Sendable {
         // By default, libpq writes notices, such as "schema exists, skipping", to standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
         state = Guarded(State(wire: PostgresWire(connection, silenceLimit: configuration.silenceLimit)))
+        try checkSettings(configuration)
+    }
+
+    /// Throws if the session does not have the settings that were asked for.
+    ///
+    /// A pooler may drop them. The session would then use the tables of another schema, or confirm commits that are not
+    /// flushed.
+    func checkSettings(_ configuration: PostgresConfiguration) throws(PostgresError) {
+        let differences = configuration.settings.map { setting in
+            let value = "current_setting('\(setting.name)')"
+            return setting.isTime
+                ? "\(value)::interval <> '\(setting.value) milliseconds'::interval" : "\(value) <> '\(setting.value)'"
+        }
+        guard try run("SELECT WHERE \(differences.joined(separator: " OR "))") == "SELECT 0" else {
+            throw PostgresError(
+                .unstorable,
+                "the connection does not keep its settings (\(configuration.settings.map(\.name).joined(separator: ", "))): a pooler drops them; connect to PostgreSQL itself, or let the pooler keep the parameter options"
+            )
+        }
     }
 
     /// Whether the connection is lost. A lost connection stays lost.

@@ -151,20 +151,36 @@ extension PostgresConfiguration {
         return words
     }
 
+    /// A setting of each session.
+    struct Setting {
+        let name: String
+        let value: String
+        /// Whether the value is a time in milliseconds, which the database shows in another unit.
+        let isTime: Bool
+
+        init(_ name: String, _ value: String) { (self.name, self.value, isTime) = (name, value, false) }
+
+        init(_ name: String, _ time: Duration) { (self.name, value, isTime) = (name, "\(time.milliseconds)", true) }
+    }
+
+    /// The settings of each session, which the operator's string cannot override.
+    var settings: [Setting] {
+        [
+            // The name of the schema has been validated, so it needs no quotes here.
+            Setting("search_path", schema),
+            Setting("lock_timeout", lockTimeout),
+            Setting("statement_timeout", PostgresLimits.statementTimeout),
+            Setting("idle_in_transaction_session_timeout", PostgresLimits.statementTimeout),
+            Setting("synchronous_commit", durability == .full ? "on" : "off"),
+        ]
+    }
+
     /// The parameters of a connection, by libpq's keywords.
     var parameters: [(keyword: String, value: String)] {
-        let settings = [
-            // The name of the schema has been validated, so it needs no quotes.
-            "search_path=\(schema)",
-            "lock_timeout=\(lockTimeout.milliseconds)",
-            "statement_timeout=\(PostgresLimits.statementTimeout.milliseconds)",
-            "idle_in_transaction_session_timeout=\(PostgresLimits.statementTimeout.milliseconds)",
-            "synchronous_commit=\(durability == .full ? "on" : "off")",
-        ]
         // The operator's options come first, because the last value of a setting applies. libpq itself reports a string
         // that it cannot parse.
         let given = (try? Self.words(of: connection))?.first { $0.keyword == "options" }?.value
-        let options = [given ?? ""] + settings.map { "-c \($0)" }
+        let options = [given ?? ""] + settings.map { "-c \($0.name)=\($0.value)" }
         return [
             ("connect_timeout", "\(PostgresLimits.connectTimeout.milliseconds / 1_000)"),
             ("tcp_user_timeout", "\(PostgresLimits.networkTimeout.milliseconds)"),

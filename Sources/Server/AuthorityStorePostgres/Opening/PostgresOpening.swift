@@ -106,7 +106,7 @@ struct PostgresOpening {
             guard creating else {
                 throw AuthorityStoreError(.noDatabase, "there is no authority in the schema \(schema)")
             }
-            if hasSchema == 0 { try connection.run("CREATE SCHEMA \(schema)") }
+            if hasSchema == 0 { try connection.run("CREATE SCHEMA \"\(schema)\"") }
             try connection.run(
                 "CREATE TABLE migration (version BIGINT PRIMARY KEY, name TEXT NOT NULL, at TIMESTAMPTZ DEFAULT now())")
         }

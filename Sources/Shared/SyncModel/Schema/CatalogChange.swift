@@ -95,6 +95,7 @@ public struct CatalogChange: Hashable, Sendable {
         if new.defaultValue != old.defaultValue {
             adjustments.append("\(name) has the default \(new.defaultValue.shortText)")
         }
+        if new.isDate != old.isDate { adjustments.append("\(name) has \(new.isDate ? "dates" : "no dates")") }
         if new.mergeRule != old.mergeRule { adjustments.append("\(name) merges by \(new.mergeRule.rawValue)") }
     }
 

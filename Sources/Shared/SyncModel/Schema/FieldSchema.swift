@@ -22,6 +22,8 @@ public struct FieldSchema: Hashable, Sendable {
     public private(set) var defaultValue = FieldValue.null
     /// Whether a client's database has an index on this field.
     public private(set) var isIndexed = false
+    /// Whether the integers are dates, in whole microseconds since 1970 (UTC). Programs show and read them as dates.
+    public private(set) var isDate = false
 
     private init(
         name: FieldName, type: FieldType, isRequired: Bool, minimumBytes: Int, maximumBytes: Int, mergeRule: MergeRule,
@@ -39,7 +41,7 @@ public struct FieldSchema: Hashable, Sendable {
 
     /// Returns a field for text.
     ///
-    /// - Parameter bytes: the length that a value may have, in UTF-8 bytes, up to `SchemaLimits.transactionBytes`.
+    /// - Parameter bytes: the length that a value may have, in UTF-8 bytes, up to `SchemaLimits.longestTextBytes`.
     public static func text(
         _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...SchemaLimits.textBytes,
         rule: FieldRule? = nil, merge: MergeRule = .latestEdit
@@ -102,6 +104,14 @@ extension FieldSchema {
     public func indexed() -> FieldSchema {
         var field = self
         field.isIndexed = true
+        return field
+    }
+
+    /// Returns the same integer field, whose values are dates.
+    public func holdingDates() -> FieldSchema {
+        precondition(type == .integer, "\(name) is not an integer field")
+        var field = self
+        field.isDate = true
         return field
     }
 

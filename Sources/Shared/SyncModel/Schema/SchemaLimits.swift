@@ -21,6 +21,9 @@ public enum SchemaLimits {
     public static let mutationsPerTransaction = 1_000
     /// Maximum size of one transaction's values, in bytes. The transaction and its envelope must fit into one request.
     public static let transactionBytes = 1_024 * 1_024
+    /// Maximum length of text or JSON that a field of any model may have, in UTF-8 bytes. An edit has the value that it
+    /// replaces, too, and must fit into a transaction.
+    public static let longestTextBytes = (transactionBytes - 1_024) / 2
     /// The time that a stamp may be in the future before it is clamped. It exceeds the difference between correct
     /// clocks.
     public static let permittedSkew = Duration.seconds(60)

@@ -41,6 +41,9 @@ package enum CatalogCodec {
         return Array("{\n  \"format\": \(format),\n  \"models\": [\(list)]\n}\n".utf8)
     }
 
+    /// The format of an integer field with dates, as JSON Schema names it.
+    static let dateFormat = "date-time"
+
     private static func text(of field: FieldSchema) -> String {
         var writer = JSONWriter()
         writer.beginObject()
@@ -76,6 +79,7 @@ package enum CatalogCodec {
         case .null, .reference: break
         }
         if field.isIndexed { writer.member("indexed", true) }
+        if field.isDate { writer.member("format", dateFormat) }
         writer.endObject()
         return writer.text
     }

@@ -128,6 +128,14 @@ struct CatalogDecoder {
             case "maximum": parts.maximum = try reader.number()
             case "default": parts.defaultValue = try Self.defaultValue(&reader)
             case "indexed": parts.isIndexed = try reader.boolean()
+            case "format":
+                _ = try reader.kind()
+                let offset = reader.position
+                let format = try reader.text(bytes: WireLimits.opaqueBytes, "the format")
+                guard format == CatalogCodec.dateFormat else {
+                    throw reader.content("expected \(CatalogCodec.dateFormat), found '\(format)'", at: offset)
+                }
+                parts.isDate = true
             case "target":
                 _ = try reader.kind()
                 let offset = reader.position
@@ -154,12 +162,12 @@ struct CatalogDecoder {
         switch try reader.kind() {
         case .boolean: .boolean(try reader.boolean())
         case .number: .number(try reader.number())
-        default: .text(try reader.text(bytes: SchemaLimits.transactionBytes, "the default"))
+        default: .text(try reader.text(bytes: SchemaLimits.longestTextBytes, "the default"))
         }
     }
 
     private static func length(_ reader: inout JSONReader, _ what: StaticString) throws(JSONError) -> Int {
-        Int(try reader.integer(in: 0...Int64(SchemaLimits.transactionBytes), what))
+        Int(try reader.integer(in: 0...Int64(SchemaLimits.longestTextBytes), what))
     }
 
     private static func word<Word: CaseIterable & RawRepresentable<String>>(
@@ -191,7 +199,7 @@ struct CatalogDecoder {
 private struct FieldParts {
     static let keys = [
         "name", "type", "target", "required", "minimumBytes", "maximumBytes", "rule", "merge", "minimum", "maximum",
-        "default", "indexed",
+        "default", "indexed", "format",
     ]
 
     /// A default value, before it is checked against the type.
@@ -213,12 +221,16 @@ private struct FieldParts {
     var maximum: JSONNumber?
     var defaultValue: Default?
     var isIndexed = false
+    var isDate = false
 
     func field(_ reader: borrowing JSONReader, at offset: Int) throws(JSONError) -> FieldSchema {
         func failure(_ problem: String) -> JSONError { JSONError(.content, at: offset, problem) }
         guard let name else { throw failure("\"name\" is missing") }
         guard let type else { throw failure("\(name): \"type\" is missing") }
         guard target == nil || type == .reference else { throw failure("\(name): only a reference has a target") }
+        guard !isDate || type == .integer else {
+            throw failure("\(name): only an integer has the format \(CatalogCodec.dateFormat)")
+        }
         if !type.hasLength, minimumBytes != nil || maximumBytes != nil || rule != nil {
             throw failure("\(name): only text and json have a length or a rule")
         }
@@ -247,6 +259,7 @@ private struct FieldParts {
             }
             field = field.defaulting(to: value)
         }
+        if isDate { field = field.holdingDates() }
         return isIndexed ? field.indexed() : field
     }
 

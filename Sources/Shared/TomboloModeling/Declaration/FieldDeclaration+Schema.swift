@@ -55,6 +55,7 @@ extension FieldDeclaration {
         }
         if let bounds { schema = schema.bounded(by: bounds) }
         if isIndexed { schema = schema.indexed() }
+        if isDate { schema = schema.holdingDates() }
         return try withDefault(schema, in: collection)
     }
 

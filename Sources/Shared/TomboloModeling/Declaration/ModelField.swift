@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import SyncModel
 
 /// One field of a model: the name under which it is stored, its options, and its default.
@@ -38,7 +39,8 @@ public struct ModelField<M: Model, Value: ModelValue>: Sendable {
         missing = Value.isOptional ? .null : stored
         key = SchemaBuilder.register(
             FieldDeclaration(
-                name: name, type: Value.storage, target: nil, settings: options.flatMap(\.settings),
+                name: name, type: Value.storage, isDate: Value.Base.self == Date.self, target: nil,
+                settings: options.flatMap(\.settings),
                 defaultValue: stored, defaultProblem: value?.storageProblem))
     }
 }
@@ -73,7 +75,7 @@ public struct ModelReference<M: Model, Other: Model>: Sendable {
         self.name = name
         key = SchemaBuilder.register(
             FieldDeclaration(
-                name: name, type: .reference, target: Other.self, settings: options.flatMap(\.settings),
+                name: name, type: .reference, isDate: false, target: Other.self, settings: options.flatMap(\.settings),
                 defaultValue: .null, defaultProblem: nil))
     }
 }

@@ -34,6 +34,8 @@ final class SchemaBuilder: Sendable {
 struct FieldDeclaration: Sendable {
     let name: String
     let type: FieldType
+    /// Whether the integers are dates.
+    let isDate: Bool
     /// For a reference: the model to which it refers.
     let target: (any Model.Type)?
     let settings: [FieldSetting]

@@ -147,7 +147,7 @@ extension Inspector {
         switch value {
         case .null: return ""
         case .boolean(let value): return value ? "true" : "false"
-        case .integer(let value): return String(value)
+        case .integer(let number): return field.dateText(value) ?? String(number)
         case .real(let value): return "\(value)"
         case .text(let text), .json(let text): return text
         case .reference(let id): return id.description

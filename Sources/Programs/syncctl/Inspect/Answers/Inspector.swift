@@ -94,6 +94,7 @@ actor Inspector {
         var line = JSONLine()
         line.set("name", field.name.rawValue)
         line.set("type", field.type.rawValue)
+        line.set("isDate", field.isDate)
         line.set("required", field.isRequired)
         line.set("target", field.target?.rawValue)
         line.set("maximumBytes", field.maximumBytes)

@@ -203,7 +203,7 @@ function control(model, field, value, id) {
 
 function hint(field, record) {
   const words = {
-    text: 'text', integer: 'a whole number; a date is the number of microseconds since 1970 in UTC', real: 'a number, such as 1.5', boolean: 'yes or no', json: 'JSON',
+    text: 'text', integer: field.isDate ? 'a date, such as 2026-12-01 or 2026-12-01T10:00:00Z' : 'a whole number', real: 'a number, such as 1.5', boolean: 'yes or no', json: 'JSON',
     reference: `a record of ${field.target}: its uid${collection(field.target)?.nameField ? ', its id, or its name' : ' or its id'}` }[field.type];
   const parts = [words];
   if (field.bounds) parts.push(field.bounds);
