@@ -15,7 +15,8 @@ import Testing
                 {"name": "title", "type": "text", "required": true, "minimumBytes": 1, "rule": "name"},
                 {"name": "stars", "type": "integer"}, {"name": "done", "type": "boolean"},
                 {"name": "weight", "type": "real"}, {"name": "labels", "type": "json"}, {"name": "type", "type": "text"},
-                {"name": "parent", "type": "reference", "target": "todo"}]}]}
+                {"name": "parent", "type": "reference", "target": "todo"},
+                {"name": "due", "type": "integer", "format": "date-time"}]}]}
             """#
         try text.write(toFile: catalog, atomically: true, encoding: .utf8)
         store = ["--store", programs.folder + "/todo"]
@@ -36,7 +37,7 @@ import Testing
         let response = try record("collections")
         #expect(response.status == 0)
         #expect(
-            response.output.contains("parent") && response.output.contains("reference to todo"), "\(response.output)")
+            ["parent", "reference to todo", "due  ", "date"].allSatisfy(response.output.contains), "\(response.output)")
         #expect(!response.output.contains("username"))
     }
 
@@ -60,6 +61,26 @@ import Testing
         #expect(try lines(try record("list", "todo", "--where", "type=\u{301}e", "--json")).count == 1)
         #expect(try record("delete", "todo", id).output == "deleted todo \(id)\n")
         #expect(try lines(try record("list", "todo", "--json")).count == 1)
+    }
+
+    @Test func `dates are written and shown as dates, and stay numbers in JSON`() throws {
+        let made = try lines(try record("create", "todo", "title=Milk", "due=2026-12-01T10:00:00+02:00", "--json"))
+        #expect(made.first?["due"] as? Int64 == 1_796_112_000_000_000)
+        #expect(try record("list", "todo").output.contains(" 2026-12-01T08:00:00Z "))
+        #expect(try record("list", "todo", "--where", "due=2026-12-01T08:00Z").output.contains("Milk"))
+        let refused = try record("create", "todo", "title=Tea", "due=2026-02-30")
+        let words =
+            "todo.due: '2026-02-30' is not a valid date; expected a date in ISO 8601, such as 2026-12-01 or 2026-12-01T10:00:00Z"
+        #expect(refused.status == 1 && refused.errors.contains(words), "\(refused.errors)")
+        let rows =
+            #"{"type":"todo","key":"1","title":"A","due":"2027-01-01"}"# + "\n"
+            + #"{"type":"todo","key":"2","title":"B","due":"soon"}"# + "\n"
+        let file = programs.folder + "/rows.jsonl"
+        try rows.write(toFile: file, atomically: true, encoding: .utf8)
+        let imported = try programs.run("syncctl", ["import", file] + store)
+        #expect(
+            imported.status == 3 && imported.errors.contains(#"rows.jsonl:2: todo.due: "soon" is not a valid date"#))
+        #expect(try record("list", "todo").output.contains(" 2027-01-01T00:00:00Z "))
     }
 
     @Test func `a field with the name of a key of every record has a key of its own`() throws {

@@ -129,7 +129,7 @@ package struct JSONLinesImport: Sendable {
         }
         throw ImportError(
             line: builder.line,
-            "\(builder.schema.collection).\(field.name): \(member.shortText) is not \(field.isDate ? "a date" : "of the type \(field.type.rawValue)"); expected \(field.expectation)"
+            "\(builder.schema.collection).\(field.name): \(member.shortText) is not \(field.isDate ? "a valid date" : "of the type \(field.type.rawValue)"); expected \(field.expectation)"
         )
     }
 }
