@@ -25,6 +25,8 @@ final class InMemoryServer: RemoteTransport {
     private let state = Guarded(State())
     /// Runs after a pull has read its data and before it responds.
     private let delay = Guarded<(@Sendable () async -> Void)?>(nil)
+    private let pushDelay = Guarded<(@Sendable () async -> Void)?>(nil)
+    private let fetchDelay = Guarded<(@Sendable () async -> Void)?>(nil)
     private let epoch = Epoch(rawValue: "tiny")
 
     var pushes: [PushRequest] { state.withLock { $0.pushes } }
@@ -37,6 +39,8 @@ final class InMemoryServer: RemoteTransport {
     func refuseNext(_ refusal: PushRefusal) { state.withLock { $0.nextRefusal = refusal } }
     func refuseContents(because error: TransportError?) { state.withLock { $0.refusalOfContents = error } }
     func delayPulls(by body: @escaping @Sendable () async -> Void) { delay.withLock { $0 = body } }
+    func delayPushes(by body: (@Sendable () async -> Void)?) { pushDelay.withLock { $0 = body } }
+    func delayFetches(by body: (@Sendable () async -> Void)?) { fetchDelay.withLock { $0 = body } }
     /// Makes every page announce another one.
     func neverEndPulls() { state.withLock { $0.pullsEnd = false } }
     func comeBack() { state.withLock { $0.isDown = false } }
@@ -51,10 +55,19 @@ final class InMemoryServer: RemoteTransport {
     func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
         switch request {
         case .hello: throw TransportError(.unreachable, "there is no hello")
-        case .push(let request): .push(try response(to: request))
+        case .push(let request):
+            .push(await delayed(pushDelay, try response(to: request)))
         case .pull(let request): .pull(await response(to: request))
-        case .fetch(let request): .fetch(try record(for: request))
+        case .fetch(let request):
+            .fetch(await delayed(fetchDelay, try record(for: request)))
         }
+    }
+
+    private func delayed<Response>(_ delay: Guarded<(@Sendable () async -> Void)?>, _ response: Response) async
+        -> Response
+    {
+        if let body = delay.withLock({ $0 }) { await body() }
+        return response
     }
 
     private func response(to request: PushRequest) throws(TransportError) -> PushResponse {

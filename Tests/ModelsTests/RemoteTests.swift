@@ -64,6 +64,93 @@ import TomboloModeling
         #expect(try await community.users.users().map(\.username).sorted() == ["Arya", "Bran", "Eddard"])
     }
 
+    // MARK: Without the community's providers
+
+    private func objects() throws -> LiveObjects {
+        let source = RemoteSource(
+            transport: server, catalog: CommunityCatalog.catalog, runtime: .mock(), hash: CommunityComposition.hash)
+        return LiveObjects(source: source, models: try ModelCatalog(CommunityCatalog.models), runtime: .mock())
+    }
+
+    @Test func `a field that was cleared after a lost response does not come back`() async throws {
+        let objects = try objects()
+        let user = try objects.draft(UserModel.self) { $0[$0.fields.username] = "Ned" }
+        try await user.create()
+        let profile = try objects.draft(ProfileModel.self) { draft in
+            draft[draft.fields.user] = user
+            draft[draft.fields.fullName] = "Eddard Stark"
+        }
+        server.loseNextResponse()
+        await #expect(throws: ModelError.self) { try await profile.create() }
+        profile[profile.fields.fullName] = nil
+        try await profile.create()
+        #expect(profile[profile.fields.fullName] == nil)
+        try await profile.load()
+        #expect(profile[profile.fields.fullName] == nil && server.recordCount == 2)
+    }
+
+    /// Until the response, the receipt looks up an object whose record it cannot know, and that is no result.
+    @Test func `the confirmation of a write does not cancel the loading of its object`() async throws {
+        let objects = try objects()
+        var second: RecordID?
+        let receipt = try await objects.write { transaction in
+            transaction.create(UserModel.self) { $0[$0.fields.username] = "first" }
+            second = transaction.create(UserModel.self) { $0[$0.fields.username] = "second" }?.id
+        }
+        let again = try objects.object(UserModel.self, id: try #require(second))
+        server.delayFetches { await #expect(throws: Never.self) { try await receipt.confirmed() } }
+        try await again.load()
+        #expect(again.presence == .here && again[again.fields.username] == "second")
+    }
+
+    @Test func `a record that a query finds wakes those who wait for its object`() async throws {
+        let objects = try objects()
+        let id = RecordID(bits: Identifier128(high: 7, low: 7))
+        let awaited = try objects.object(UserModel.self, id: id)
+        try? await awaited.load()
+        #expect(awaited.presence == .notHere)
+        let arrival = Task { try await awaited.arrival() }
+        server.put("user", Record(id: id, uid: UID(7), version: Version(1), values: [.text("Ned"), .null]))
+        #expect(try await objects.query(UserModel.self).all().first === awaited)
+        try await arrival.value
+        #expect(awaited.presence == .here)
+    }
+
+    @Test func `an edit of a placeholder whose record is found while its write waits is written to the record`()
+        async throws
+    {
+        let objects = try objects()
+        let placeholder = try objects.object(UserModel.self, uid: 7)
+        try? await placeholder.load()
+        let id = RecordID(bits: Identifier128(high: 7, low: 7))
+        server.put("user", Record(id: id, uid: UID(7), version: Version(1), values: [.text("Ned"), .null]))
+        let found = try #require(try await objects.query(UserModel.self).all().first)
+        placeholder[placeholder.fields.username] = "Eddard"
+        let other = try objects.draft(UserModel.self) { $0[$0.fields.username] = "Arya" }
+        // The write of the placeholder waits for that of the other user. Meanwhile, its record becomes known.
+        server.delayPushes {
+            await #expect(throws: Never.self) { try await placeholder.load() }
+        }
+        async let created = other.create()
+        async let saved = placeholder.save()
+        _ = try await created
+        server.delayPushes(by: nil)
+        _ = try await saved
+        #expect(found.edits.isEmpty && placeholder.edits.isEmpty)
+        #expect(found[found.fields.username] == "Eddard")
+    }
+
+    @Test func `an object is deleted once, however often a transaction deletes it`() async throws {
+        let objects = try objects()
+        let user = try objects.draft(UserModel.self) { $0[$0.fields.username] = "Ned" }
+        try await user.create()
+        try await objects.write { transaction in
+            transaction.delete(user)
+            transaction.delete(user)
+        }
+        #expect(user.presence == .gone && server.recordCount == 0)
+    }
+
     private static let tooLarge = TransportError(.tooLarge, "the push is too large", isDefinite: true)
 
     @Test func `a write that was applied is known although the server refuses its contents afterwards`() async throws {

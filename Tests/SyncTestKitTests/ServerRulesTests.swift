@@ -63,7 +63,9 @@ private func noteRules(_ server: inout ServerApplication) {
     }
 
     /// Regression test: the device held the transaction as if an upgrade of the server could accept it.
-    @Test(arguments: ["unknown_field", "unknown_collection", "lost", "depends_on_rejected"])
+    @Test(arguments: [
+        "unknown_field", "unknown_collection", "lost", "depends_on_rejected", "record_deleted", "duplicate_record",
+    ])
     func `a rule that uses a code of the protocol rejects under another one`(code: String) throws {
         let testbed = try SyncTestbed(models: [Note.self]) { server in
             server.validate(Note.self) { _ in throw ServerRejection(code: code, message: "no") }

@@ -136,7 +136,9 @@ extension Rejection {
 extension RejectionCode {
     /// Creates the code of an application's rejection. A code to which devices give a meaning of their own gets a prefix.
     fileprivate init(ofRule code: String) {
-        let own: [RejectionCode] = [.unknownCollection, .unknownField, .dependsOnRejected, .lost]
+        let own: [RejectionCode] = [
+            .unknownCollection, .unknownField, .dependsOnRejected, .lost, .recordDeleted, .duplicateRecord,
+        ]
         let isReserved = own.contains { $0.rawValue == code }
         self.init(rawValue: String(((isReserved ? "rule_" : "") + code).unicodeScalars.prefix(64)))
     }

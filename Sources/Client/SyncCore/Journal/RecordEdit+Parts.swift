@@ -97,8 +97,6 @@ extension Patch {
 }
 
 extension RecordEdit {
-    fileprivate var address: RecordAddress { RecordAddress(collection, record) }
-
     /// The create with its required values only.
     fileprivate func requiredPart(_ catalog: SchemaCatalog) -> RecordEdit {
         var required = Patch()

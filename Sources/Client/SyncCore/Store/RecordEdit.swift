@@ -22,6 +22,8 @@ public enum RecordEdit: Hashable, Sendable {
         case .create(_, let id, _), .update(_, let id, _), .delete(_, let id): id
         }
     }
+
+    package var address: RecordAddress { RecordAddress(collection, record) }
 }
 
 /// The place of a transaction in this device's write order; never reused.

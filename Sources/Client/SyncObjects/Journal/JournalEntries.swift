@@ -53,7 +53,8 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
         var ready: [Entry] = []
         /// The number of the newest entry that was read.
         var newest: Int64 = 0
-        var hasBegun = false
+        /// Whether entries may have been added since the last read that succeeded.
+        var needsRead = true
 
         init(entries: JournalEntries, changes: Broadcast<StoreChange>.Subscription.Iterator) {
             self.entries = entries
@@ -63,14 +64,15 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelError) -> Entry? {
             while true {
                 if !ready.isEmpty { return ready.removeFirst() }
-                if hasBegun {
+                if !needsRead {
                     guard let change = await changes.next(isolation: actor), !entries.objects.isEnded else {
                         return nil
                     }
                     guard change.touchesOutbox else { continue }
                 }
-                hasBegun = true
+                needsRead = true
                 (ready, newest) = try entries.newer(than: newest)
+                needsRead = false
             }
         }
 

@@ -19,7 +19,9 @@ extension Live {
     public var sync: RecordSync {
         get throws(ModelError) {
             guard let id else { return .synced }
-            let rejection = try cell.objects.rejections.all().last { $0.changes.contains { $0.record == id } }
+            let rejection = try cell.objects.rejections.all().last { rejection in
+                rejection.changes.contains { $0.record == id && $0.collection == cell.collection.rawValue }
+            }
             if let rejection { return .rejected(rejection) }
             if presence == .draft || !edits.isEmpty { return .unsaved }
             return try isPending() ? .pending : .synced

@@ -295,6 +295,8 @@ final class LiveCell: Sendable {
     ///
     /// - Returns: Whether anything visible changed.
     @discardableResult func show(_ found: LookupResult, _ reading: ReadSequence) -> Bool {
+        // Nothing was read, so a read that began earlier and waits for the server still counts.
+        if found == .elsewhere { return false }
         let (isNew, replaced) = state.withLock { state -> (Bool, Record?) in
             guard reading > state.lastRead, state.successor == nil else { return (false, nil) }
             state.lastRead = reading

@@ -120,6 +120,8 @@ extension LiveObjects {
 
     /// Collects the edits of these cells and of all drafts that they refer to, and the deletions.
     private func prepare(_ roots: [LiveCell], deleting deleted: [LiveCell]) throws(ModelError) -> PreparedWrite {
+        // A placeholder may have been redirected while the write waited for its turn.
+        let (roots, deleted) = (roots.map(\.current), Self.distinct(deleted.map(\.current)))
         let removed = Set(deleted.map { ObjectIdentifier($0) })
         var prepared = PreparedWrite(cells: removed, first: roots.first ?? deleted.first)
         for cell in drafts(from: roots) where !removed.contains(ObjectIdentifier(cell)) {
@@ -142,6 +144,11 @@ extension LiveObjects {
             }
         }
         return prepared
+    }
+
+    private static func distinct(_ cells: [LiveCell]) -> [LiveCell] {
+        var known: Set<ObjectIdentifier> = []
+        return cells.filter { known.insert(ObjectIdentifier($0)).inserted }
     }
 
     /// Returns the last write of an object if the server has not confirmed it.
@@ -175,7 +182,7 @@ extension LiveObjects {
             let id = edit.edit.record
             cell.written(edit.edit, written, beginRead())
             cell.group.root.remove(id)
-            if let record = written.ticket.shown[id] { cell.show(.here(record), beginRead()) }
+            if let record = written.ticket.shown[edit.edit.address] { cell.show(.here(record), beginRead()) }
             change.touch(cell.collection, id)
         }
         refresh(edits.map(\.cell))

@@ -41,6 +41,8 @@ public final class LiveObjects: Sendable {
         var placeholders: Set<Key> = []
         /// The number of reads that have begun.
         var reads = 0
+        /// The number of changes of the source that have been absorbed.
+        var absorbed = 0
     }
 
     private let registry = Guarded(Registry())
@@ -180,14 +182,15 @@ public final class LiveObjects: Sendable {
         switch found {
         case .here(let record):
             if let object = registered(kind, .id(record.id)) {
-                object.cell.show(found, reading)
+                // A source without changes does not report what a query has found.
+                if object.cell.show(found, reading), source.changes == nil { publish(object.cell) }
                 return object
             }
             let cell = LiveCell(schema: kind.schema, objects: self, key: .id(record.id), presence: .awaited)
             cell.show(found, reading)
-            return register(Live(kind: kind, cell: cell), under: .id(record.id))
+            return caughtUp(register(Live(kind: kind, cell: cell), under: .id(record.id)), since: reading)
         case .notHere:
-            return placeholder(kind, key, presence: .notHere)
+            return caughtUp(placeholder(kind, key, presence: .notHere), since: reading)
         case .elsewhere:
             let object = placeholder(kind, key, presence: .awaited)
             _ = runtime.spawn {
@@ -196,6 +199,14 @@ public final class LiveObjects: Sendable {
             }
             return object
         }
+    }
+
+    /// Reads the record of an object again if the source has changed since the read that found it.
+    ///
+    /// The change was absorbed before the object was registered, so it did not reach the object.
+    private func caughtUp<M: Model>(_ object: Live<M>, since reading: ReadSequence) -> Live<M> {
+        if registry.withLock({ $0.absorbed }) != reading.absorbed { refresh([object.cell]) }
+        return object
     }
 
     private func placeholder<M: Model>(_ kind: LiveKind<M>, _ key: RecordKey, presence: Presence) -> Live<M> {
@@ -295,7 +306,7 @@ public final class LiveObjects: Sendable {
     func beginRead() -> ReadSequence {
         registry.withLock { registry in
             registry.reads += 1
-            return ReadSequence(number: registry.reads)
+            return ReadSequence(number: registry.reads, absorbed: registry.absorbed)
         }
     }
 
@@ -356,6 +367,7 @@ public final class LiveObjects: Sendable {
     /// Updates the live objects of the records that the source reports as changed.
     private func absorb(_ change: StoreChange) {
         let touched = registry.withLock { registry -> [Entry] in
+            registry.absorbed += 1
             var keys = registry.placeholders.filter { change.extents[$0.collection] != nil }
             for (collection, extent) in change.extents {
                 switch extent {

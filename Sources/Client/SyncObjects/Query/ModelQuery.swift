@@ -59,16 +59,17 @@ public struct ModelQuery<M: Model>: Sendable {
         }
     }
 
-    /// Returns the query for the objects after this one in the order of the query; nil means from the start.
+    /// Returns the query for the objects after this one in the order of the query; nil means from the start. Replaces an
+    /// earlier position.
     ///
     /// The page neither repeats nor skips an object when others are created or deleted between two pages.
     public func after(_ object: Live<M>?) -> ModelQuery {
-        with { $0.predecessor = object }
+        with { ($0.predecessor, $0.query.cursor) = (object, nil) }
     }
 
-    /// Returns the query for the objects after this position; nil means from the start.
+    /// Returns the query for the objects after this position; nil means from the start. Replaces an earlier position.
     public func after(_ cursor: RecordCursor?) -> ModelQuery {
-        with { $0.query.cursor = cursor }
+        with { ($0.predecessor, $0.query.cursor) = (nil, cursor) }
     }
 
     /// Returns the query for at most this many objects. A negative number counts as 0.
@@ -114,7 +115,7 @@ public struct ModelQuery<M: Model>: Sendable {
 
     /// Returns the number of objects that meet the condition. Positions, limit, and offset of the query are ignored.
     public func count() async throws(ModelError) -> Int {
-        try await objects.source.count(matching: try ready().query)
+        try await objects.source.count(matching: try after(nil as RecordCursor?).ready().query)
     }
 
     /// Returns the position of an object in the order of this query; nil if its record is not stored.

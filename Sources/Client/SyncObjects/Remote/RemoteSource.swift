@@ -27,7 +27,7 @@ public final class RemoteSource: ModelSource {
         var unanswered: Unanswered?
         /// The records that a write without a response turned out to have created. The application saw that write
         /// fail, and may create them again. A record is removed when another write contains it.
-        var created: [RecordID: Record] = [:]
+        var created: [RecordAddress: Record] = [:]
     }
 
     private struct Unanswered: Sendable {
@@ -95,7 +95,9 @@ public final class RemoteSource: ModelSource {
 
     /// Returns whether a write of the record has had no response yet.
     public func isPending(_ collection: CollectionName, _ id: RecordID) -> Bool {
-        session.withLock { $0.unanswered?.edits.contains { $0.edit.record == id } ?? false }
+        session.withLock {
+            $0.unanswered?.edits.contains { $0.edit.collection == collection && $0.edit.record == id } ?? false
+        }
     }
 
     public var changes: Broadcast<StoreChange>? { nil }
@@ -143,13 +145,13 @@ public final class RemoteSource: ModelSource {
             throw error
         }
         let creations = Set(
-            earlier.edits.compactMap { edit in if case .create(_, let id, _) = edit.edit { id } else { nil } })
+            earlier.edits.compactMap { edit in if case .create = edit.edit { edit.edit.address } else { nil } })
         let records = records(of: earlier.edits, after: applied)
         session.withLock { session in
             // Includes the new values of remembered records that the write updated.
-            let kept = records.filter { creations.contains($0.id) || session.created[$0.id] != nil }
+            let kept = records.filter { creations.contains($0.key) || session.created[$0.key] != nil }
             if session.created.count + kept.count > RemoteLimits.createdRecords { session.created = [:] }
-            for record in kept { session.created[record.id] = record }
+            session.created.merge(kept) { $1 }
         }
     }
 
@@ -157,8 +159,16 @@ public final class RemoteSource: ModelSource {
     private func withoutRepeatedCreations(_ edits: [ModelEdit]) -> [ModelEdit] {
         let known = session.withLock { $0.created }
         return edits.map { edit in
-            guard case .create(let collection, let id, let patch) = edit.edit, let record = known[id] else {
+            guard case .create(let collection, let id, let created) = edit.edit,
+                let record = known[edit.edit.address]
+            else {
                 return edit
+            }
+            // A create leaves out the fields without a value. The record may have one from the earlier attempt.
+            var patch = created
+            for (field, value) in zip(catalog[collection]?.fields ?? [], record.values)
+            where !value.isNull && patch[field.name] == nil {
+                patch.set(field.name, to: .null)
             }
             return ModelEdit(.update(collection, id, patch), shown: record)
         }
@@ -284,15 +294,16 @@ public final class RemoteSource: ModelSource {
 
     private func ticket(of edits: [ModelEdit], after applied: Applied) async -> WriteTicket {
         session.withLock { session in
-            for edit in edits { session.created[edit.edit.record] = nil }
+            for edit in edits { session.created[edit.edit.address] = nil }
         }
-        var shown = Dictionary(
-            records(of: edits, after: applied).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        for conflict in applied.conflicts where shown[conflict.record] != nil {
+        var shown = records(of: edits, after: applied)
+        for conflict in applied.conflicts {
+            let address = RecordAddress(conflict.collection, conflict.record)
+            guard shown[address] != nil else { continue }
             // Another device's value may have won. If the server cannot be reached now, the next `load` fetches the
             // record.
             do throws(ModelError) {
-                if let record = try await fetch(conflict.collection, .id(conflict.record)) { shown[record.id] = record }
+                if let record = try await fetch(address.collection, .id(address.id)) { shown[address] = record }
             } catch {
                 continue
             }
@@ -300,16 +311,20 @@ public final class RemoteSource: ModelSource {
         return WriteTicket(sequence: nil, shown: shown)
     }
 
-    private func records(of edits: [ModelEdit], after applied: Applied) -> [Record] {
-        edits.compactMap { edit in
-            guard let schema = catalog[edit.edit.collection] else { return nil }
+    private func records(of edits: [ModelEdit], after applied: Applied) -> [RecordAddress: Record] {
+        var records: [RecordAddress: Record] = [:]
+        for edit in edits where records[edit.edit.address] == nil {
+            guard let schema = catalog[edit.edit.collection] else { continue }
             switch edit.edit {
             case .create(let collection, let id, let patch):
                 let uid = applied.uids.first { $0.collection == collection && $0.record == id }?.uid ?? .none
-                return Record(id: id, uid: uid, version: applied.version, creating: patch, schema: schema)
-            case .update(_, _, let patch): return edit.shown?.updated(by: patch, at: applied.version, schema: schema)
-            case .delete: return nil
+                records[edit.edit.address] = Record(
+                    id: id, uid: uid, version: applied.version, creating: patch, schema: schema)
+            case .update(_, _, let patch):
+                records[edit.edit.address] = edit.shown?.updated(by: patch, at: applied.version, schema: schema)
+            case .delete: break
             }
         }
+        return records
     }
 }

@@ -132,10 +132,10 @@ public struct WriteTicket: Hashable, Sendable {
     /// The place in the outbox; nil when there is no outbox or the edits changed nothing.
     public let sequence: OutboxSequence?
     /// The records as the source knows them after the write, if `lookup` cannot return them.
-    public let shown: [RecordID: Record]
+    public let shown: [RecordAddress: Record]
 
     /// Creates a ticket.
-    public init(sequence: OutboxSequence?, shown: [RecordID: Record] = [:]) {
+    public init(sequence: OutboxSequence?, shown: [RecordAddress: Record] = [:]) {
         self.sequence = sequence
         self.shown = shown
     }
