@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HintsMachineTableTests {
     private static func machine(_ state: HintsMachine.State) -> HintsMachine {
-        HintsMachine(state: state, backoff: Backoff(failures: 1))
+        HintsMachine(state: state, backoff: Backoff(failures: 1), openSince: nil, endsSinceHint: 1)
     }
 
     private static var table: MachineTable<HintsMachine> {
@@ -27,8 +27,8 @@ import Testing
                     }
                 ),
                 ("spaces added", { ($0.spacesChanged(to: [.default, "letters"], &$1), nil) }),
-                ("hint", { machine, _ in ([], machine.hintReceived(.request) ? "heard" : nil) }),
-                ("late hint", { machine, _ in ([], machine.hintReceived(.lateRequest) ? "heard" : nil) }),
+                ("hint", { ([], $0.hintReceived(.request, now: $1.now) ? "heard" : nil) }),
+                ("late hint", { ([], $0.hintReceived(.lateRequest, now: $1.now) ? "heard" : nil) }),
                 ("ended", { ($0.ended(.request, retryAfter: nil, &$1), nil) }),
                 ("late end", { ($0.ended(.lateRequest, retryAfter: nil, &$1), nil) }),
                 ("timer", { ($0.timerFired(.timer, spaces: [.default], &$1), nil) }),
@@ -43,11 +43,11 @@ import Testing
     private static let moves = """
         closed | contact | opening, 1 failures | hints
         opening | spaces added | opening, 1 failures | close#1 hints
-        opening | hint | open, 0 failures | (heard)
+        opening | hint | open, 1 failures | (heard)
         opening | ended | waiting, 2 failures | arm
         opening | contact lost | closed, 1 failures | close#1
         open | spaces added | opening, 1 failures | close#1 hints
-        open | hint | open, 0 failures | (heard)
+        open | hint | open, 1 failures | (heard)
         open | ended | waiting, 2 failures | arm
         open | contact lost | closed, 1 failures | close#1
         waiting | timer | opening, 1 failures | hints

@@ -46,6 +46,38 @@ import Testing
         #expect(harness.pull == nil)
     }
 
+    /// A server begins each stream with a hint, so a hint does not show that streams last.
+    @Test func `streams that end after their first hint are opened ever more rarely, until one lasts`() {
+        var harness = SessionHarness.online()
+        /// Ends each stream some time after its first hint. Returns the number of streams in ten minutes.
+        func streams(lasting duration: Duration) -> Int {
+            let start = harness.now
+            var count = 0
+            var last: Serial?
+            while harness.now - start < .seconds(600) {
+                if let stream = harness.hintStreams.max(), stream != last {
+                    last = stream
+                    count += 1
+                    harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+                    harness.now += duration
+                    harness.send(.server(.hintsEnded(stream)))
+                } else if harness.pull != nil {
+                    harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+                } else if !harness.storeActions.isEmpty {
+                    harness.answerStore(SessionHarness.applied(version: .zero))
+                } else {
+                    harness.wake()
+                }
+            }
+            return count
+        }
+        let hasty = streams(lasting: .zero)
+        #expect(hasty > 3 && hasty < 40, "\(hasty)")
+        // After one stream that has lasted, the next one is opened at once.
+        let lasting = streams(lasting: .seconds(30))
+        #expect(lasting > 12, "\(lasting)")
+    }
+
     @Test func `a server that asks for a pause before the next hint stream gets no other request`() {
         var harness = reopening()
         harness.send(.server(.hintsEnded(harness.hintStreams.max()!, retryAfter: .seconds(5))))

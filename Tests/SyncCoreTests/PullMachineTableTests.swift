@@ -129,6 +129,7 @@ import Testing
                 ("deletes allowed", { machine, _ in (machine.deletesAllowed(epoch: SessionHarness.epoch), nil) }),
                 timer("timer", .timer), timer("timer without contact", .timer, hello: nil),
                 timer("late timer", .lateTimer), ("hints lost", { ($0.pollSooner(&$1), nil) }),
+                ("route changed", { machine, _ in (machine.routeChanged(), nil) }),
                 ("session changed", { machine, _ in (machine.sessionChanged(stored), nil) }),
                 ("stop", { machine, _ in (machine.stop(), nil) }),
                 changed("confirmed") { $0.confirmed(by: receipt) },
@@ -179,7 +180,7 @@ import Testing
         pulling | must reset | resetting, then rest | disarm#2 reset
         pulling | other epoch | idle | disarm#2 (epoch doubted)
         pulling | no access | vacating, then rest | disarm#2 vacate
-        pulling | pull lost | idle | disarm#2 (contact lost)
+        pulling | pull lost | waiting | disarm#2 arm (contact lost)
         pulling | pull throttled | waiting | disarm#2 arm
         pulling | timer | idle | abandon#1 (contact lost)
         pulling | timer without contact | idle | abandon#1 (contact lost)
@@ -222,6 +223,7 @@ import Testing
         waiting | hint | waiting |
         waiting | timer | pulling, then rest | pull arm
         waiting | timer without contact | idle |
+        waiting | route changed | idle | disarm#2
         waiting | session changed | idle | disarm#2
         waiting | stop | idle | disarm#2
         waiting | confirmed | waiting |

@@ -5,6 +5,43 @@ import Testing
 
 /// Pulls of one space: pages, resets, contradictions, and receipts.
 @Suite struct PullMachineTests {
+    /// The hello and the pulls of the other space succeed each time, and reset the wait of the link.
+    @Test(arguments: [TransportError.Code.unreachable, .unauthorized, .otherAccount, .incompatible])
+    func `a space whose pulls lose the contact does not make the device ask again and again`(code: TransportError.Code)
+    {
+        var harness = SessionHarness.online(spaces: [.default, "letters"])
+        let start = harness.now
+        var hellos = 0
+        harness.send(.host(.syncRequested))
+        while harness.now - start < .seconds(600) {
+            if harness.openHello != nil {
+                hellos += 1
+                harness.answerHello()
+            } else if let pull = harness.pull {
+                if pull.request.space == .default {
+                    harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+                    harness.answerStore(SessionHarness.applied(version: .zero))
+                } else {
+                    harness.answerPull(.failure(TransportError(code, "cut")))
+                }
+            } else {
+                harness.wake()
+            }
+        }
+        #expect(hellos > 1 && hellos < 40, "\(hellos)")
+        // A person who asks for a sync, or a new route, need not wait.
+        harness.send(.host(.syncRequested))
+        while harness.openHello != nil || harness.pull?.request.space == .default {
+            if harness.openHello != nil {
+                harness.answerHello()
+            } else {
+                harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+                harness.answerStore(SessionHarness.applied(version: .zero))
+            }
+        }
+        #expect(harness.pull?.request.space == "letters")
+    }
+
     @Test func `a cursor that the server calls one of another history, although it names the same one, is reset`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))

@@ -23,6 +23,11 @@ package struct Backoff: Hashable, Sendable {
         return min(retryAfter, policy.longestRetryAfter) + min(jitter, policy.initial)
     }
 
+    /// Counts a failure without a wait.
+    mutating func count() {
+        failures = min(failures + 1, 64)
+    }
+
     mutating func reset() {
         failures = 0
     }

@@ -24,6 +24,15 @@ extension PullMachine.Obstacle {
         }
     }
 
+    /// Whether the wait continues when there is contact again, because pulls of this space have lost it before.
+    var outlastsContact: Bool {
+        guard case .transport(let failure) = self else { return false }
+        return switch failure.code {
+        case .unreachable, .unauthorized, .otherAccount, .incompatible: true
+        case .timedOut, .forbidden, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled: false
+        }
+    }
+
     func needsSnapshot(after contradictions: Int) -> Bool {
         switch self {
         case .transport, .store, .historyInDoubt: false

@@ -132,7 +132,9 @@ package struct PullMachine: Hashable, Sendable {
             return []
         case .waiting(let timer, let obstacle):
             let needsSnapshot = obstacle.needsSnapshot(after: contradictions)
-            guard reason == .request || reason == .contact && !needsSnapshot, !obstacle.isBinding else { return [] }
+            guard reason == .request || reason == .contact && !needsSnapshot && !obstacle.outlastsContact,
+                !obstacle.isBinding
+            else { return [] }
             let disarm = SyncAction.timer(.disarm(timer.serial))
             guard needsSnapshot else { return [disarm] + pull(hello, &turn) }
             state = .resetting(then: .rest)
@@ -464,15 +466,37 @@ package struct PullMachine: Hashable, Sendable {
     ) -> (actions: [SyncAction], report: Report?) {
         switch failure.code {
         case .unreachable, .unauthorized, .otherAccount, .incompatible:
-            state = .resting(poll: nil)
-            return ([], .contactLost(failure))
+            return (rest(after: failure, &turn), .contactLost(failure))
         case .timedOut:
+            // The next page is smaller. Deadlines are long, so repeated requests are no storm.
             pace.pageWasLate(turn.policy)
             state = .resting(poll: nil)
             return ([], .contactLost(failure))
         case .forbidden, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
             return (wait(for: .transport(failure), &turn), nil)
         }
+    }
+
+    /// Ends a pull whose failure puts the contact in doubt.
+    ///
+    /// The link sends another hello, after its own wait. A hello, a push, or a pull of another space that succeeds in
+    /// between resets that wait, and says nothing about the next pull of this space. If the pull fails again, the machine
+    /// therefore waits by its own back-off. A requested sync, a new route, or new credentials end that wait early.
+    private mutating func rest(after failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
+        guard backoff.failures < turn.policy.freeResets else { return wait(for: .transport(failure), &turn) }
+        backoff.count()
+        state = .resting(poll: nil)
+        return []
+    }
+
+    /// Ends a wait after lost contact, because the old failures do not apply to a new route or to new credentials.
+    mutating func routeChanged() -> [SyncAction] {
+        guard case .waiting(let timer, let obstacle) = state, obstacle.outlastsContact, !obstacle.isBinding else {
+            return []
+        }
+        backoff.reset()
+        state = .resting(poll: nil)
+        return [.timer(.disarm(timer.serial))]
     }
 
     /// Handles a contradiction.

@@ -85,7 +85,10 @@ package struct SessionMachine: Hashable, Sendable {
         switch event {
         case .started, .aborted: return []
         case .syncRequested: return progressRequested(&turn)
-        case .credentialsChanged: return link.credentialsChanged(&turn)
+        case .credentialsChanged:
+            var actions = link.credentialsChanged(&turn)
+            for index in pulls.indices { actions += pulls[index].routeChanged() }
+            return actions
         case .deletesAllowed(let space):
             let epoch = epoch
             return atPull(of: space) { $0.deletesAllowed(epoch: epoch) } ?? []
@@ -143,7 +146,9 @@ package struct SessionMachine: Hashable, Sendable {
         var actions = link.linkChanged(state, &turn)
         switch state {
         case .down: actions += hints.contactLost()
-        case .up where !actions.isEmpty: actions += outbox.routeChanged()
+        case .up where !actions.isEmpty:
+            actions += outbox.routeChanged()
+            for index in pulls.indices { actions += pulls[index].routeChanged() }
         case .up: break
         }
         return actions
@@ -254,7 +259,7 @@ package struct SessionMachine: Hashable, Sendable {
 
     private mutating func hinted(_ stream: Serial, _ hint: Hint, _ turn: inout Turn) -> [SyncAction] {
         let isOpenAgain = hints.hasEnded
-        guard hints.hintReceived(stream) else { return [] }
+        guard hints.hintReceived(stream, now: turn.now) else { return [] }
         let hello = contact
         let actions = atPull(of: hint.space) { $0.requested(by: .hint(hint.head), hello: hello, &turn) } ?? []
         return isOpenAgain ? actions + checkForUpgrade(&turn) : actions

@@ -186,6 +186,8 @@ extension JSONWriter {
             self.timer(timer)
         }
         member("failures", hints.backoff.failures)
+        if let since = hints.openSince { member("open_since", since) }
+        if hints.endsSinceHint > 0 { member("ends_since_hint", hints.endsSinceHint) }
     }
 }
 
@@ -361,6 +363,8 @@ extension RecordingNode {
         case "waiting": state = .waiting(try timer())
         default: throw try unknownState()
         }
-        return HintsMachine(state: state, backoff: try backoff())
+        return HintsMachine(
+            state: state, backoff: try backoff(), openSince: try optional("open_since")?.duration(),
+            endsSinceHint: try optional("ends_since_hint")?.count() ?? 0)
     }
 }
