@@ -53,6 +53,38 @@ import Testing
         .lost(Transaction(space: .default, mutations: mutations))
     }
 
+    /// Only the store knows the values that the edits replace, which count, too.
+    @Test func `updates that are too large with what they replace are written in ever smaller transactions`() throws {
+        let edits: [RecordEdit] = (0..<7).map { .update("person", Self.id($0), ["name": .text("\($0)")]) }
+        var writing = RestoreWriting(edits, Self.catalog)
+        var written: [[RecordID]] = []
+        while let edits = writing.next() {
+            if edits.count > 2 {
+                try writing.refused(StoreError(.tooLarge, "no"))
+            } else {
+                written.append(edits.map(\.record))
+            }
+        }
+        #expect(written.allSatisfy { !$0.isEmpty } && written.flatMap(\.self) == edits.map(\.record))
+    }
+
+    @Test func `one record whose fields are too large together is written field by field`() throws {
+        let edit = RecordEdit.update("pet", Self.id(1), ["name": .text("a"), "owner": .reference(Self.id(2))])
+        var writing = RestoreWriting([edit], Self.catalog)
+        var written: [Int] = []
+        while let edits = writing.next() {
+            if edits.map(\.patch.count).reduce(0, +) > 1 {
+                try writing.refused(StoreError(.tooLarge, "no"))
+            } else {
+                written.append(edits.count)
+            }
+        }
+        #expect(written == [1, 1])
+        var single = RestoreWriting([.update("person", Self.id(1), ["name": .text("a")])], Self.catalog)
+        _ = single.next()
+        #expect(throws: StoreError.self) { try single.refused(StoreError(.tooLarge, "no")) }
+    }
+
     @Test func `the parts of a lost entry are written in the order of the plan`() throws {
         let (written, left) = try Self.write(Self.lost(Self.person(1), Self.pet(2, of: 1), Self.pet(3, of: 9))) {
             _ in nil

@@ -18,6 +18,8 @@ package struct RestoreWriting: Sendable {
     private var current: Part?
     /// Transactions of the current part that are still to be written.
     private var waiting: ArraySlice<[RecordEdit]> = []
+    /// The edits that `next` has returned last.
+    private var last: [RecordEdit] = []
     private var isSplit = false
     private var refusedCount = 0
     private var firstRefusal: StoreError?
@@ -60,7 +62,8 @@ package struct RestoreWriting: Sendable {
                 waiting = [part.edits]
             }
         }
-        return waiting.removeFirst()
+        last = waiting.removeFirst()
+        return last
     }
 
     /// Decides what follows the refusal of the transaction that `next` returned last. The refusal has changed nothing.
@@ -68,10 +71,19 @@ package struct RestoreWriting: Sendable {
     /// - Throws: The error, when nothing of the entry may be written.
     package mutating func refused(_ error: StoreError) throws(StoreError) {
         guard let part = current else { throw error }
-        if error.code == .tooLarge, !isSplit {
-            isSplit = true
-            waiting = part.edits.inParts(catalog)[...]
-            if waiting.count > 1 { return }
+        if error.code == .tooLarge {
+            if !isSplit {
+                isSplit = true
+                waiting = part.edits.inParts(catalog)[...]
+                if waiting.count > 1 { return }
+                last = waiting.popFirst() ?? []
+            }
+            // The values that the edits replace count, too, and only the store knows them.
+            if last.count > 1, last.allSatisfy(\.isUpdate) {
+                let half = last.count / 2
+                waiting = ([Array(last[..<half]), Array(last[half...])] + waiting)[...]
+                return
+            }
         }
         guard let changes = part.changes, error.code == .invalidValue || error.code == .tooLarge else { throw error }
         let refusal = changes.count == 1 ? StoreError(error.code, "\(changes[0].address): \(error.message)") : error
@@ -105,4 +117,8 @@ package struct RestoreWriting: Sendable {
             return missing.contains(RecordAddress(target, id))
         }
     }
+}
+
+extension RecordEdit {
+    fileprivate var isUpdate: Bool { if case .update = self { true } else { false } }
 }

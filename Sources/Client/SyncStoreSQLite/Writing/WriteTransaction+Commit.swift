@@ -157,11 +157,14 @@ extension WriteTransaction {
                     if value.isNull { created.remove(name) } else { created.set(name, to: value) }
                     draft.kind = .create(created)
                 case .update(var edits):
-                    let known = seen[name] ?? record.version(ofFieldAt: position)
+                    let stored = record.version(ofFieldAt: position)
+                    let known = seen[name] ?? stored
+                    // In one history, the version of a field never goes back. The author of the edit has seen a later one in a
+                    // history that the server has lost, and nothing of this one.
+                    let author = shown?[name].map { $0 > stored ? .zero : $0 } ?? known
                     edits.note(
                         FieldEdit(
-                            field: name, value: value, before: record.values[position],
-                            seen: min(known, shown?[name] ?? known)))
+                            field: name, value: value, before: record.values[position], seen: min(known, author)))
                     draft.kind = .update(edits)
                 case .delete: break
                 }

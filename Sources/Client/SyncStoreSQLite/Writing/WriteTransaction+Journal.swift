@@ -127,11 +127,15 @@ extension WriteTransaction {
     ///
     /// A later entry about one of the records may offer another value, which would then count as the newest one.
     func isOffered(lost transaction: Transaction, own: OwnChanges) throws -> Bool {
+        // A transaction offers each change once. Comparing the entries that it has added would take the square of their number.
+        let newest = try newestBeforeOffers ?? newestEntry()
+        newestBeforeOffers = newest
         let known = try connection.statement(
             """
             SELECT number FROM sync_journal WHERE state = 'active' AND event = 'lost' AND space = ?1 AND payload = ?2
-                AND (own = 1 OR (?3 = 0 AND (?4 IS NULL OR own_part = ?4))) ORDER BY number DESC LIMIT 1
+                AND (own = 1 OR (?3 = 0 AND (?4 IS NULL OR own_part = ?4))) AND number <= ?5 ORDER BY number DESC LIMIT 1
             """)
+        known.bind(5, newest)
         known.bind(1, transaction.space.rawValue)
         known.bind(2, text: try StoredForm.bytes(of: transaction))
         known.bind(3, own == .all ? 1 : 0)
@@ -152,6 +156,11 @@ extension WriteTransaction {
             if other.mutations.contains(where: { records.contains($0.record) }) { return false }
         }
         return true
+    }
+
+    private func newestEntry() throws -> Int64 {
+        let statement = try connection.statement("SELECT max(number) FROM sync_journal")
+        return try statement.first { $0.integer(0) } ?? 0
     }
 
     /// Returns the stored form of the part of a lost transaction that this device wrote; nil if it wrote all or nothing.

@@ -60,7 +60,8 @@ extension WriteTransaction {
             in: try SpaceRow.find(transaction.space, connection)?.key, except: Set(creates.map(\.address)))
         var wholes: [(CollectionName, Patch)] = []
         for mutation in transaction.mutations {
-            guard case .update = mutation.intent, let place = place(mutation.collection, mutation.record),
+            guard case .update = mutation.intent, mayKeep(kept),
+                let place = place(mutation.collection, mutation.record),
                 var whole = try values(of: place, in: kept.space)
             else { continue }
             for (field, value) in mutation.patch { whole.set(field, to: value) }
@@ -88,6 +89,11 @@ extension WriteTransaction {
                 of: [conflict.field: conflict.loser.value], in: conflict.collection, onlyRequired: false, &kept)
         }
         return kept
+    }
+
+    /// Whether an entry may keep one more record: it has room, and the unhandled entries of the journal are below their limit.
+    private func mayKeep(_ kept: KeptRecords) -> Bool {
+        kept.hasRoom && meta.journal.activeBytes < limits.activeJournalBytes
     }
 
     /// Keeps a record, and the records that it requires.

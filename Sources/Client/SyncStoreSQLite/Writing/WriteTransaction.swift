@@ -24,6 +24,8 @@ final class WriteTransaction {
     /// Set by a call that decides to change nothing. The transaction is then rolled back.
     var rollsBack = false
     let cache: WriterCache
+    /// The newest journal entry before this transaction offered anything; nil until it is asked for.
+    var newestBeforeOffers: Int64?
     /// The result of `recordsReferredToByPending()`; nil until a page deletes a record.
     var referredToByPending: Set<RecordPlace>?
 

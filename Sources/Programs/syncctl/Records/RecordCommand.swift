@@ -45,7 +45,8 @@ struct ListCollections: AsyncParsableCommand {
             ])
             for model in try client.store.catalog.models {
                 for field in model.fields {
-                    let type = field.target.map { "reference to \($0)" } ?? (field.isDate ? "date" : field.type.rawValue)
+                    let type =
+                        field.target.map { "reference to \($0)" } ?? (field.isDate ? "date" : field.type.rawValue)
                     if terminal.isJSON {
                         var line = JSONLine()
                         line.set("collection", model.collection.rawValue)
