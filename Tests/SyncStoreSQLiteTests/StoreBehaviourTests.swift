@@ -91,6 +91,36 @@ import Testing
         #expect(try store.outboxSummary().activeJournalEntries == 1)
     }
 
+    /// The edit of one small field must not copy whole records beyond the bounds of the journal.
+    @Test func `a full journal keeps a rejected edit without the records that it changes`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.activeJournalBytes = 1 }
+        let epoch = Epoch(rawValue: "first")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
+        let ids = (1...2).map { Samples.id($0) }
+        let rows = ids.enumerated().map { index, id in
+            Record(id: id, uid: UID(Int64(index)), version: Version(1), values: [.text("ada"), .null])
+        }
+        let page = PullPage(
+            space: .default, epoch: epoch, serverTime: .zero,
+            content: .snapshot([SnapshotRows(collection: "users", records: rows)], isFirst: true, isLast: true),
+            cursor: Cursor(rawValue: "1"), version: Version(1), head: Version(1), hasMore: false)
+        _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
+        // The second entry finds the journal full.
+        for number in 0..<2 {
+            _ = try store.commit([.update("users", ids[number], ["age": .integer(3)])], in: .default, now: Samples.now)
+        }
+        let batch = try #require(try store.takeBatch(BatchLimit(transactions: 9, bytes: .max), now: Samples.now))
+        for transaction in batch.transactions {
+            let rejection = Rejection(code: .forbidden, message: "no", mutation: 0)
+            let result = TransactionResult(number: transaction.number, outcome: .rejected(rejection))
+            _ = try store.record([result], of: batch.identity, now: Samples.now)
+        }
+        let entries = try store.journal(state: nil, limit: 9)
+        #expect(entries.map { $0.records?.mutations.count } == [nil, 1])
+    }
+
     @Test(arguments: [true, false])
     func `too many unhandled journal entries block new edits, but not the server's outcomes`(byBytes: Bool) throws {
         let scratch = try Scratch()
