@@ -127,6 +127,15 @@ import Testing
         #expect(try CatalogCodec.decodeStored(try CatalogCodec.encode(catalog)) == catalog)
     }
 
+    @Test func `a stored field that is too long for a transaction is read, and a new one is refused`() throws {
+        let field = #"{"name":"a","type":"text","maximumBytes":1048576}"#
+        let text = #"{"format": 1, "models": [{"collection": "c", "fields": [\#(field)]}]}"#
+        let stored = try CatalogCodec.decodeStored(Array(text.utf8))
+        #expect(stored.models[0].fields[0].maximumBytes == SchemaLimits.transactionBytes)
+        let error = #expect(throws: WireError.self) { try CatalogCodec.decode(Array(text.utf8)) { _ in nil } }
+        #expect(error.map { "\($0)" }?.contains("the maximum is 1048576; expected 0 to 523776") == true, "\(error!)")
+    }
+
     /// A record must fit into one page of a snapshot.
     @Test func `the maximum lengths of a model add up to a bound, and the error names the model and both numbers`()
         throws

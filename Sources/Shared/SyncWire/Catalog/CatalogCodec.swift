@@ -117,7 +117,8 @@ package enum CatalogCodec {
 
     /// Reads a catalog that a Tombolo store wrote. An unknown rule keeps its name and accepts every value.
     ///
-    /// Models whose records may be too long for a page are read, so that their limits can be compared with shorter ones.
+    /// Models whose records may be too long for a page, or whose values for a transaction, are read, so that their limits
+    /// can be compared with shorter ones.
     /// No store opens with them, because `encode` refuses them.
     package static func decodeStored(
         _ bytes: [UInt8], rule: (_ name: String) -> FieldRule? = { _ in nil }

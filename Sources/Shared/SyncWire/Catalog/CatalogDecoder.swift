@@ -5,8 +5,9 @@ import SyncModel
 ///
 /// It throws an error with an offset for everything that would trap in the initializers of the model types.
 struct CatalogDecoder {
-    /// Whether models whose records may be too long for a page are refused.
+    /// Whether models are refused whose records may be too long for a page, or whose values for a transaction.
     let boundsRecords: Bool
+    private var longestText: Int { boundsRecords ? SchemaLimits.longestTextBytes : SchemaLimits.transactionBytes }
     /// The targets of the references, which are checked once all collections are known.
     private var references: [(target: CollectionName, offset: Int)] = []
 
@@ -121,12 +122,12 @@ struct CatalogDecoder {
             case "name": parts.name = try reader.name()
             case "type": parts.type = try Self.word(&reader)
             case "required": parts.isRequired = try reader.boolean()
-            case "minimumBytes": parts.minimumBytes = try Self.length(&reader, "the minimum")
-            case "maximumBytes": parts.maximumBytes = try Self.length(&reader, "the maximum")
+            case "minimumBytes": parts.minimumBytes = try length(&reader, "the minimum")
+            case "maximumBytes": parts.maximumBytes = try length(&reader, "the maximum")
             case "merge": parts.merge = try Self.word(&reader)
             case "minimum": parts.minimum = try reader.number()
             case "maximum": parts.maximum = try reader.number()
-            case "default": parts.defaultValue = try Self.defaultValue(&reader)
+            case "default": parts.defaultValue = try defaultValue(&reader)
             case "indexed": parts.isIndexed = try reader.boolean()
             case "format":
                 _ = try reader.kind()
@@ -158,16 +159,16 @@ struct CatalogDecoder {
         return try parts.field(reader, at: start)
     }
 
-    private static func defaultValue(_ reader: inout JSONReader) throws(JSONError) -> FieldParts.Default {
+    private func defaultValue(_ reader: inout JSONReader) throws(JSONError) -> FieldParts.Default {
         switch try reader.kind() {
         case .boolean: .boolean(try reader.boolean())
         case .number: .number(try reader.number())
-        default: .text(try reader.text(bytes: SchemaLimits.longestTextBytes, "the default"))
+        default: .text(try reader.text(bytes: longestText, "the default"))
         }
     }
 
-    private static func length(_ reader: inout JSONReader, _ what: StaticString) throws(JSONError) -> Int {
-        Int(try reader.integer(in: 0...Int64(SchemaLimits.longestTextBytes), what))
+    private func length(_ reader: inout JSONReader, _ what: StaticString) throws(JSONError) -> Int {
+        Int(try reader.integer(in: 0...Int64(longestText), what))
     }
 
     private static func word<Word: CaseIterable & RawRepresentable<String>>(
