@@ -17,7 +17,7 @@ import Testing
         #expect(error?.code == .unstorable)
         #expect(
             error?.message
-                == "the models cannot be stored: todo.title has the length 0...2000000 bytes; expected a range within 0...523776"
+                == "the models cannot be stored: todo.title has the length 0...2000000 bytes; expected a range within 0...1048576"
         )
         #expect(try store.read { view in try view.catalog() } == nil)
     }

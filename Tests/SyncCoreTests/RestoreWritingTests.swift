@@ -68,6 +68,23 @@ import Testing
         #expect(written.allSatisfy { !$0.isEmpty } && written.flatMap(\.self) == edits.map(\.record))
     }
 
+    @Test func `updates that are too large beside a create and a delete are written between them`() throws {
+        let edits: [RecordEdit] =
+            [.create("person", Self.id(9), ["name": .text("new")])]
+            + (0..<3).map { .update("person", Self.id($0), ["name": .text("\($0)")]) }
+            + [.delete("person", Self.id(8))]
+        var writing = RestoreWriting(edits, Self.catalog)
+        var written: [[RecordID]] = []
+        while let edits = writing.next() {
+            if edits.count > 1 {
+                try writing.refused(StoreError(.tooLarge, "no"))
+            } else {
+                written.append(edits.map(\.record))
+            }
+        }
+        #expect(written.allSatisfy { !$0.isEmpty } && written.flatMap(\.self) == edits.map(\.record))
+    }
+
     @Test func `one record whose fields are too large together is written field by field`() throws {
         let edit = RecordEdit.update("pet", Self.id(1), ["name": .text("a"), "owner": .reference(Self.id(2))])
         var writing = RestoreWriting([edit], Self.catalog)

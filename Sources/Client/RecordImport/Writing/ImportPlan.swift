@@ -332,7 +332,7 @@ struct ImportPlan {
         for (field, value) in patch {
             var longer = part
             longer.set(field, to: value)
-            if byteCount(of: longer, replacing: target.existing, schema) > ImportLimits.bytesPerTransaction {
+            if byteCount(of: longer, replacing: target.existing, schema) > SchemaLimits.transactionBytes {
                 append(part)
                 longer = [field: value]
             }

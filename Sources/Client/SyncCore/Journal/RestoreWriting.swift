@@ -78,10 +78,10 @@ package struct RestoreWriting: Sendable {
                 if waiting.count > 1 { return }
                 last = waiting.popFirst() ?? []
             }
-            // The values that the edits replace count, too, and only the store knows them.
-            if last.count > 1, last.allSatisfy(\.isUpdate) {
-                let half = last.count / 2
-                waiting = ([Array(last[..<half]), Array(last[half...])] + waiting)[...]
+            // The values that the updates replace count, too, and only the store knows them. Creates, which come first, stay
+            // together, and so do deletes.
+            if let border = last.border {
+                waiting = ([Array(last[..<border]), Array(last[border...])] + waiting)[...]
                 return
             }
         }
@@ -116,6 +116,17 @@ package struct RestoreWriting: Sendable {
             else { return false }
             return missing.contains(RecordAddress(target, id))
         }
+    }
+}
+
+extension [RecordEdit] {
+    /// The position at which the edits are split: before or after the updates, or in the middle of nothing but updates. Nil
+    /// if they must stay together.
+    fileprivate var border: Int? {
+        guard let first, let border = firstIndex(where: { $0.isUpdate != first.isUpdate }) else {
+            return count > 1 && first?.isUpdate == true ? count / 2 : nil
+        }
+        return border
     }
 }
 

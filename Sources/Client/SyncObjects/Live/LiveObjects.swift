@@ -182,8 +182,10 @@ public final class LiveObjects: Sendable {
         switch found {
         case .here(let record):
             if let object = registered(kind, .id(record.id)) {
-                // A source without changes does not report what a query has found.
-                if object.cell.show(found, reading), source.changes == nil { publish(object.cell) }
+                let wasHere = object.cell.presence == .here
+                // A source without changes does not report what a query has found. Only an arrival is told: queries that are
+                // observed read again with each change, and must not do so because of what they have read themselves.
+                if object.cell.show(found, reading), source.changes == nil, !wasHere { publish(object.cell) }
                 return object
             }
             let cell = LiveCell(schema: kind.schema, objects: self, key: .id(record.id), presence: .awaited)

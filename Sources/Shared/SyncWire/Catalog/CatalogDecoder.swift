@@ -30,7 +30,7 @@ struct CatalogDecoder {
             case "$schema": try reader.skip()
             case "format": format = try reader.integer(in: 1...Int64(CatalogCodec.format), "the format")
             case "models": models = try self.models(&reader, rule)
-            default: try refuse(key, reader, expected: ["format", "models"])
+            default: try refuse(key, &reader, expected: ["format", "models"])
             }
         }
         _ = try reader.require(format, "format")
@@ -77,7 +77,7 @@ struct CatalogDecoder {
             case "collection": collection = try reader.name()
             case "onDelete": deleteRule = try Self.word(&reader)
             case "fields": fields = try self.fields(&reader, rule)
-            default: try refuse(key, reader, expected: ["collection", "onDelete", "fields"])
+            default: try refuse(key, &reader, expected: ["collection", "onDelete", "fields"])
             }
         }
         let model = ModelSchema(
@@ -153,7 +153,7 @@ struct CatalogDecoder {
                         at: offset)
                 }
                 parts.rule = rule
-            default: try refuse(key, reader, expected: FieldParts.keys)
+            default: try refuse(key, &reader, expected: FieldParts.keys)
             }
         }
         return try parts.field(reader, at: start)
@@ -184,7 +184,9 @@ struct CatalogDecoder {
         return word
     }
 
-    private func refuse(_ key: JSONKey, _ reader: borrowing JSONReader, expected: [String]) throws(JSONError) {
+    /// Handles a key that this build does not know. A later build may have stored it, so a stored catalog is read without it.
+    private func refuse(_ key: JSONKey, _ reader: inout JSONReader, expected: [String]) throws(JSONError) {
+        guard boundsRecords else { return try reader.skip() }
         throw JSONError(
             .content, at: key.offset,
             "unknown key \(key.quoted); expected one of \(expected.joined(separator: ", "))"

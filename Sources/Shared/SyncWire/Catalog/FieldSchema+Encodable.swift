@@ -9,7 +9,7 @@ extension FieldSchema {
     /// - Parameter collection: the collection of the field.
     func encodingProblem(in collection: CollectionName) -> String? {
         let place = "\(collection).\(name)"
-        let lengths = 0...SchemaLimits.longestTextBytes
+        let lengths = 0...SchemaLimits.transactionBytes
         if type.hasLength, !lengths.contains(minimumBytes) || !lengths.contains(maximumBytes) {
             return "\(place) has the length \(minimumBytes)...\(maximumBytes) bytes; expected a range within \(lengths)"
         }

@@ -19,15 +19,19 @@ extension FieldSchema {
 
     /// Returns the value of a text; nil if the field has no dates, or the text is none.
     ///
-    /// The text is a day, which begins at midnight in UTC, or a day and a time with its zone, or the stored number.
+    /// The text is a day, which begins at midnight in UTC, or a day and a time with its zone, or the stored number. A number
+    /// of few digits is more likely a date in another form, such as `20261201`.
     package func date(_ text: String) -> FieldValue? {
         guard isDate else { return nil }
-        if let number = Int64(text) { return .integer(number) }
+        if let number = Int64(text) { return number == 0 || text.utf8.count > 8 ? .integer(number) : nil }
         let separator = text.utf8.firstIndex { byte in "Tt ".utf8.contains(byte) }
         guard let day = Self.day(text[..<(separator ?? text.endIndex)]) else { return nil }
         guard Self.writableDates.contains(day) else { return nil }
         guard let separator else { return .integer(day) }
-        return Self.time(text[text.utf8.index(after: separator)...]).map { .integer(day + $0) }
+        guard let time = Self.time(text[text.utf8.index(after: separator)...]),
+            Self.writableDates.contains(day + time)
+        else { return nil }
+        return .integer(day + time)
     }
 
     /// From 1583-01-01, because Foundation writes days before 1582-10-15 in the Julian calendar, to the end of 9999-12-31.
@@ -70,9 +74,12 @@ extension FieldSchema {
         guard seconds.count <= 2, let whole = number(seconds[0], 2, below: 60) else { return nil }
         time += whole * 1_000_000
         guard seconds.count == 2 else { return time }
-        let digits = seconds[1].utf8.count
-        guard (1...6).contains(digits), let fraction = number(seconds[1], digits, below: 1_000_000) else { return nil }
-        return (digits..<6).reduce(fraction) { fraction, _ in fraction * 10 } + time
+        // A field has microseconds. Further digits are cut off.
+        let (all, digits) = (seconds[1], seconds[1].prefix(6))
+        guard all.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }),
+            let fraction = number(digits, digits.utf8.count, below: 1_000_000)
+        else { return nil }
+        return (digits.utf8.count..<6).reduce(fraction) { fraction, _ in fraction * 10 } + time
     }
 
     /// Returns a number of exactly `digits` digits.
