@@ -34,6 +34,14 @@ private final class Testbed {
         return try importer.run(ImportSamples.jsonLines.read(Array(text.utf8)), strict: strict) { _, _ in }
     }
 
+    /// Sends the first transaction of the outbox, which the server rejects.
+    func reject(_ rejection: Rejection) throws {
+        let now = WallTime(milliseconds: 1)
+        let batch = try #require(try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now))
+        let result = TransactionResult(number: batch.transactions[0].number, outcome: .rejected(rejection))
+        _ = try store.record([result], of: batch.identity, now: now)
+    }
+
     func count(_ collection: CollectionName) throws -> Int {
         try store.count(matching: RecordQuery(collection))
     }
@@ -151,14 +159,8 @@ private final class Testbed {
         isDismissed: Bool
     ) throws {
         let testbed = try Testbed()
-        let now = WallTime(milliseconds: 1)
         _ = try testbed.run(#"{"type":"user","username":"a"}"#)
-        let batch = try #require(
-            try testbed.store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now))
-        let rejection = Rejection(code: .recordDeleted, message: "deleted", mutation: 0)
-        _ = try testbed.store.record(
-            [TransactionResult(number: batch.transactions[0].number, outcome: .rejected(rejection))],
-            of: batch.identity, now: now)
+        try testbed.reject(Rejection(code: .recordDeleted, message: "deleted", mutation: 0))
         let entry = try #require(try testbed.store.journal(state: .active, limit: 1).first)
         if isDismissed { try testbed.store.dismiss(journal: entry.number) }
         let summary = try testbed.run(
@@ -172,15 +174,9 @@ private final class Testbed {
     @Test func `a record that the server has in another space is reported, and the rows beside it are imported`() throws
     {
         let testbed = try Testbed()
-        let now = WallTime(milliseconds: 1)
         let rows = "{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"b\"}\n"
         _ = try testbed.run(rows)
-        let batch = try #require(
-            try testbed.store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now))
-        let rejection = Rejection(code: .duplicateRecord, message: "it exists", mutation: 1)
-        _ = try testbed.store.record(
-            [TransactionResult(number: batch.transactions[0].number, outcome: .rejected(rejection))],
-            of: batch.identity, now: now)
+        try testbed.reject(Rejection(code: .duplicateRecord, message: "it exists", mutation: 1))
         let summary = try testbed.run(rows)
         #expect(summary.problems.map(\.line) == [2])
         #expect(summary.problems.first?.reason.contains("in another space") == true)

@@ -53,53 +53,49 @@ import Testing
         .lost(Transaction(space: .default, mutations: mutations))
     }
 
-    /// Only the store knows the values that the edits replace, which count, too.
-    @Test func `updates that are too large with what they replace are written in ever smaller transactions`() throws {
-        let edits: [RecordEdit] = (0..<7).map { .update("person", Self.id($0), ["name": .text("\($0)")]) }
-        var writing = RestoreWriting(edits, Self.catalog)
-        var written: [[RecordID]] = []
+    /// Writes edits into a store that finds some transactions too large. Only the store knows the values that edits replace,
+    /// which count, too.
+    private static func write(
+        _ edits: [RecordEdit], refusing isTooLarge: ([RecordEdit]) -> Bool
+    ) throws -> [[RecordEdit]] {
+        var writing = RestoreWriting(edits, catalog)
+        var written: [[RecordEdit]] = []
         while let edits = writing.next() {
-            if edits.count > 2 {
-                try writing.refused(StoreError(.tooLarge, "no"))
-            } else {
-                written.append(edits.map(\.record))
-            }
+            if isTooLarge(edits) { try writing.refused(StoreError(.tooLarge, "no")) } else { written.append(edits) }
         }
-        #expect(written.allSatisfy { !$0.isEmpty } && written.flatMap(\.self) == edits.map(\.record))
+        return written
+    }
+
+    private static func update(_ number: Int) -> RecordEdit {
+        .update("person", id(number), ["name": .text("\(number)")])
+    }
+
+    @Test func `updates that are too large with what they replace are written in ever smaller transactions`() throws {
+        let edits = (0..<7).map(Self.update)
+        let written = try Self.write(edits) { $0.count > 2 }
+        #expect(written.allSatisfy { !$0.isEmpty } && written.flatMap(\.self) == edits)
     }
 
     @Test func `updates that are too large beside a create and a delete are written between them`() throws {
-        let edits: [RecordEdit] =
-            [.create("person", Self.id(9), ["name": .text("new")])]
-            + (0..<3).map { .update("person", Self.id($0), ["name": .text("\($0)")]) }
+        let edits =
+            [.create("person", Self.id(9), ["name": .text("new")])] + (0..<3).map(Self.update)
             + [.delete("person", Self.id(8))]
-        var writing = RestoreWriting(edits, Self.catalog)
-        var written: [[RecordID]] = []
-        while let edits = writing.next() {
-            if edits.count > 1 {
-                try writing.refused(StoreError(.tooLarge, "no"))
-            } else {
-                written.append(edits.map(\.record))
-            }
-        }
-        #expect(written.allSatisfy { !$0.isEmpty } && written.flatMap(\.self) == edits.map(\.record))
+        let written = try Self.write(edits) { $0.count > 1 }
+        #expect(written == edits.map { [$0] })
     }
 
     @Test func `one record whose fields are too large together is written field by field`() throws {
         let edit = RecordEdit.update("pet", Self.id(1), ["name": .text("a"), "owner": .reference(Self.id(2))])
-        var writing = RestoreWriting([edit], Self.catalog)
-        var written: [Int] = []
-        while let edits = writing.next() {
-            if edits.map(\.patch.count).reduce(0, +) > 1 {
-                try writing.refused(StoreError(.tooLarge, "no"))
-            } else {
-                written.append(edits.count)
-            }
+        let written = try Self.write([edit]) { $0.reduce(0) { $0 + $1.patch.count } > 1 }
+        #expect(written.map { $0.map(\.patch.count) } == [[1], [1]])
+    }
+
+    @Test func `an edit, or creates, that are too large by themselves end the restore`() {
+        let creates = (0..<2).map { RecordEdit.create("person", Self.id($0), ["name": .text("a")]) }
+        for edits in [[Self.update(1)], creates] {
+            let error = #expect(throws: StoreError.self) { try Self.write(edits) { _ in true } }
+            #expect(error?.code == .tooLarge)
         }
-        #expect(written == [1, 1])
-        var single = RestoreWriting([.update("person", Self.id(1), ["name": .text("a")])], Self.catalog)
-        _ = single.next()
-        #expect(throws: StoreError.self) { try single.refused(StoreError(.tooLarge, "no")) }
     }
 
     @Test func `the parts of a lost entry are written in the order of the plan`() throws {

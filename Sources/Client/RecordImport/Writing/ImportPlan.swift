@@ -202,7 +202,7 @@ struct ImportPlan {
             return
         }
         // An update is written in several transactions, if it must be.
-        let bytes = byteCount(of: target.patch, replacing: nil, schema)
+        let bytes = byteCount(of: target.patch, of: target, schema)
         if bytes > SchemaLimits.transactionBytes {
             problems.append(
                 ImportError(
@@ -246,13 +246,12 @@ struct ImportPlan {
         let gone = Self.dependents(of: missing, among: targets)
         var problems: [ImportError] = []
         targets.removeAll { target in
-            guard gone.contains(target.address) else { return false }
-            let reference = target.newReferences.first { missing.contains($0.to) || gone.contains($0.to) }
+            let dangling = target.newReferences.first { missing.contains($0.to) || gone.contains($0.to) }
+            guard let dangling else { return false }
             problems.append(
                 ImportError(
                     line: target.row.line,
-                    "\(target.row.collection).\(reference.map { "\($0.field.name)" } ?? "") refers to a row that is not imported"
-                ))
+                    "\(target.row.collection).\(dangling.field.name) refers to a row that is not imported"))
             return true
         }
         return problems
@@ -293,7 +292,7 @@ struct ImportPlan {
                 edits.append(
                     Planned(
                         edit: .create(target.row.collection, target.id, patch), space: target.space, rows: 1,
-                        isIsolated: isIsolated, bytes: Self.byteCount(of: patch, replacing: nil, schema)))
+                        isIsolated: isIsolated, bytes: Self.byteCount(of: patch, of: target, schema)))
             } else {
                 edits += Self.updates(of: target, patch, schema, rows: 1, isIsolated)
             }
@@ -327,12 +326,12 @@ struct ImportPlan {
                 Planned(
                     edit: .update(target.row.collection, target.id, part), space: target.space,
                     rows: updates.isEmpty ? rows : 0, isIsolated: isIsolated,
-                    bytes: byteCount(of: part, replacing: target.existing, schema)))
+                    bytes: byteCount(of: part, of: target, schema)))
         }
         for (field, value) in patch {
             var longer = part
             longer.set(field, to: value)
-            if byteCount(of: longer, replacing: target.existing, schema) > SchemaLimits.transactionBytes {
+            if byteCount(of: longer, of: target, schema) > SchemaLimits.transactionBytes {
                 append(part)
                 longer = [field: value]
             }
@@ -384,13 +383,17 @@ struct ImportPlan {
         min(isolatedEdits / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
     }
 
-    /// Returns the size of a record's edit in a transaction. Values that stay as they are do not count.
-    private static func byteCount(of patch: Patch, replacing existing: Record?, _ schema: ModelSchema?) -> Int {
-        patch.reduce(128) { sum, edit in
-            let old = existing.flatMap { record in schema?.position(of: edit.field).map { record.values[$0] } }
-            if let old, old == edit.value { return sum }
-            return sum + edit.field.rawValue.utf8.count + edit.value.byteCount + (old?.byteCount ?? 0)
+    /// Returns the size in a transaction of the edit that writes a patch. Values that stay as they are do not count.
+    private static func byteCount(of patch: Patch, of target: Target, _ schema: ModelSchema?) -> Int {
+        var intent = Mutation.Intent.create(patch)
+        if let existing = target.existing {
+            let edits = patch.compactMap { field, value -> FieldEdit? in
+                let before = schema?.position(of: field).map { existing.values[$0] } ?? .null
+                return before == value ? nil : FieldEdit(field: field, value: value, before: before, seen: .zero)
+            }
+            intent = .update(edits)
         }
+        return Mutation(collection: target.row.collection, record: target.id, time: .zero, intent: intent).byteCount
     }
 }
 

@@ -120,8 +120,8 @@ package struct RestoreWriting: Sendable {
 }
 
 extension [RecordEdit] {
-    /// The position at which the edits are split: before or after the updates, or in the middle of nothing but updates. Nil
-    /// if they must stay together.
+    /// The position at which edits that are too large are split: where the updates begin or end, or in the middle if all are
+    /// updates. Nil if the edits must stay together.
     fileprivate var border: Int? {
         guard let first, let border = firstIndex(where: { $0.isUpdate != first.isUpdate }) else {
             return count > 1 && first?.isUpdate == true ? count / 2 : nil

@@ -79,7 +79,7 @@ package struct OutboxMachine: Hashable, Sendable {
 
     mutating func outboxChanged(_ summary: OutboxSummary) {
         // A new identity leaves nothing answered, either. Only a pull that shows the answered transactions is progress.
-        if case .renewing = state {} else if self.summary.answered > 0, summary.answered == 0 { wrongConfirmations = 0 }
+        if state != .renewing, self.summary.answered > 0, summary.answered == 0 { wrongConfirmations = 0 }
         self.summary = summary
     }
 

@@ -481,7 +481,8 @@ package struct PullMachine: Hashable, Sendable {
     ///
     /// The link sends another hello, after its own wait. A hello, a push, or a pull of another space that succeeds in
     /// between resets that wait, and says nothing about the next pull of this space. If the pull fails again, the machine
-    /// therefore waits by its own back-off. A requested sync, a new route, or new credentials end that wait early.
+    /// therefore waits by its own back-off. A requested sync, new credentials, or a new route on which the link tries again
+    /// end that wait early.
     private mutating func rest(after failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
         guard backoff.failures < turn.policy.freeResets else { return wait(for: .transport(failure), &turn) }
         backoff.count()

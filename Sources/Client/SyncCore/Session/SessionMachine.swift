@@ -86,9 +86,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .started, .aborted: return []
         case .syncRequested: return progressRequested(&turn)
         case .credentialsChanged:
-            var actions = link.credentialsChanged(&turn)
-            for index in pulls.indices { actions += pulls[index].routeChanged() }
-            return actions
+            return link.credentialsChanged(&turn) + endPullWaits()
         case .deletesAllowed(let space):
             let epoch = epoch
             return atPull(of: space) { $0.deletesAllowed(epoch: epoch) } ?? []
@@ -147,8 +145,7 @@ package struct SessionMachine: Hashable, Sendable {
         switch state {
         case .down: actions += hints.contactLost()
         case .up where !actions.isEmpty:
-            actions += outbox.routeChanged()
-            for index in pulls.indices { actions += pulls[index].routeChanged() }
+            actions += outbox.routeChanged() + endPullWaits()
         case .up: break
         }
         return actions
@@ -429,6 +426,11 @@ package struct SessionMachine: Hashable, Sendable {
         var actions = outbox.stop()
         for index in pulls.indices { actions += pulls[index].stop() }
         return actions + hints.contactLost() + link.stop() + [.finish]
+    }
+
+    /// Ends the waits of pulls that have lost the contact, because it may last now.
+    private mutating func endPullWaits() -> [SyncAction] {
+        pulls.indices.flatMap { pulls[$0].routeChanged() }
     }
 
     @discardableResult

@@ -60,7 +60,7 @@ public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
             let present = Set(now.map(\.record.id))
             let stayed = before.map(\.record.id).filter { present.contains($0) }
             let ordered = now.map(\.record.id).filter { known[$0] != nil }
-            let displaced = Self.displaced(in: ordered, from: stayed)
+            let displaced = ordered.displaced(from: stayed)
             return QueryChange(
                 objects: now.map(\.object),
                 inserted: now.filter { known[$0.record.id] == nil }.map(\.object),
@@ -72,33 +72,6 @@ public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
                 })
         }
 
-        /// Returns the smallest set of ids whose removal gives both lists the same order: those outside of a longest
-        /// increasing subsequence of the former positions. Both lists have the same ids.
-        private static func displaced(in ordered: [RecordID], from stayed: [RecordID]) -> Set<RecordID> {
-            let positions = Dictionary(stayed.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-            let former = ordered.compactMap { positions[$0] }
-            // `starts[n]` is the index of the greatest start of an increasing subsequence of n + 1 positions, among those
-            // that have been looked at. From the back, of two objects that are swapped, the former first one has moved.
-            var starts: [Int] = []
-            var next: [Int?] = Array(repeating: nil, count: former.count)
-            for index in former.indices.reversed() {
-                var (low, high) = (0, starts.count)
-                while low < high {
-                    let middle = (low + high) / 2
-                    if former[starts[middle]] > former[index] { low = middle + 1 } else { high = middle }
-                }
-                if low > 0 { next[index] = starts[low - 1] }
-                if low == starts.count { starts.append(index) } else { starts[low] = index }
-            }
-            var displaced = Set(ordered)
-            var index = starts.last
-            while let place = index {
-                displaced.remove(ordered[place])
-                index = next[place]
-            }
-            return displaced
-        }
-
         private func fields(from old: ShownRecord, to new: ShownRecord) -> ModelChange<M> {
             var changes: [(field: FieldName, before: FieldValue, after: FieldValue)] = []
             for (field, values) in zip(schema?.fields ?? [], zip(old.values, new.values)) where values.0 != values.1 {
@@ -106,5 +79,36 @@ public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
             }
             return ModelChange(changes)
         }
+    }
+}
+
+extension [RecordID] {
+    /// Returns the smallest set of ids whose removal gives both lists the same order: all ids outside a longest increasing
+    /// subsequence of the former positions. Of two objects that are swapped, the former first one has moved.
+    ///
+    /// - Parameter former: The same ids in their former order.
+    func displaced(from former: [RecordID]) -> Set<RecordID> {
+        let order = Dictionary(former.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        let positions = compactMap { order[$0] }
+        // `starts[n]` is the index of the greatest start of an increasing subsequence of n + 1 positions, in the part of
+        // the list that has been read, from its end.
+        var starts: [Int] = []
+        var next: [Int?] = [Int?](repeating: nil, count: positions.count)
+        for index in positions.indices.reversed() {
+            var (low, high) = (0, starts.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if positions[starts[middle]] > positions[index] { low = middle + 1 } else { high = middle }
+            }
+            if low > 0 { next[index] = starts[low - 1] }
+            if low == starts.count { starts.append(index) } else { starts[low] = index }
+        }
+        var displaced = Set(self)
+        var index = starts.last
+        while let place = index {
+            displaced.remove(self[place])
+            index = next[place]
+        }
+        return displaced
     }
 }

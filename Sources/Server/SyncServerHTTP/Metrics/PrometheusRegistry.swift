@@ -178,7 +178,7 @@ package final class PrometheusRegistry: MetricsFactory {
         return "{" + pairs.joined(separator: ",") + "}"
     }
 
-    /// Returns the text with other characters than letters, digits, and those in `others` replaced.
+    /// Returns the text with `_` in place of each character that is neither a letter, nor a digit, nor in `others`.
     private static func name(_ text: String, permitting others: String = "_:") -> String {
         let characters = text.map { character in
             character.isASCII && (character.isLetter || character.isNumber || others.contains(character))

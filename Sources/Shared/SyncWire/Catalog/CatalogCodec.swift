@@ -91,7 +91,7 @@ package enum CatalogCodec {
     package static func decode(
         _ bytes: [UInt8], rule: (_ name: String) -> FieldRule?
     ) throws(WireError) -> SchemaCatalog {
-        try decode(bytes, CatalogDecoder(boundsRecords: true), rule)
+        try decode(bytes, CatalogDecoder(isStored: false), rule)
     }
 
     private static func decode(
@@ -123,7 +123,7 @@ package enum CatalogCodec {
     package static func decodeStored(
         _ bytes: [UInt8], rule: (_ name: String) -> FieldRule? = { _ in nil }
     ) throws(WireError) -> SchemaCatalog {
-        try decode(bytes, CatalogDecoder(boundsRecords: false)) { name in
+        try decode(bytes, CatalogDecoder(isStored: true)) { name in
             rule(name) ?? FieldRule(name: name) { _ in nil }
         }
     }

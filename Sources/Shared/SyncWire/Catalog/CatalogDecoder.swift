@@ -5,14 +5,15 @@ import SyncModel
 ///
 /// It throws an error with an offset for everything that would trap in the initializers of the model types.
 struct CatalogDecoder {
-    /// Whether models are refused whose records may be too long for a page, or whose values for a transaction.
-    let boundsRecords: Bool
-    private var longestText: Int { boundsRecords ? SchemaLimits.longestTextBytes : SchemaLimits.transactionBytes }
+    /// Whether a store wrote the catalog, possibly one of another build. Longer texts and records, and unknown keys, are
+    /// errors only in other catalogs.
+    let isStored: Bool
+    private var longestText: Int { isStored ? SchemaLimits.transactionBytes : SchemaLimits.longestTextBytes }
     /// The targets of the references, which are checked once all collections are known.
     private var references: [(target: CollectionName, offset: Int)] = []
 
-    init(boundsRecords: Bool) {
-        self.boundsRecords = boundsRecords
+    init(isStored: Bool) {
+        self.isStored = isStored
     }
 
     /// Maximum number of models. A catalog that a person writes has a few dozen.
@@ -30,7 +31,7 @@ struct CatalogDecoder {
             case "$schema": try reader.skip()
             case "format": format = try reader.integer(in: 1...Int64(CatalogCodec.format), "the format")
             case "models": models = try self.models(&reader, rule)
-            default: try refuse(key, &reader, expected: ["format", "models"])
+            default: try handleUnknown(key, &reader, expected: ["format", "models"])
             }
         }
         _ = try reader.require(format, "format")
@@ -77,13 +78,13 @@ struct CatalogDecoder {
             case "collection": collection = try reader.name()
             case "onDelete": deleteRule = try Self.word(&reader)
             case "fields": fields = try self.fields(&reader, rule)
-            default: try refuse(key, &reader, expected: ["collection", "onDelete", "fields"])
+            default: try handleUnknown(key, &reader, expected: ["collection", "onDelete", "fields"])
             }
         }
         let model = ModelSchema(
             collection: try reader.require(collection, "collection"), fields: try reader.require(fields, "fields"),
             deleteRule: deleteRule)
-        if boundsRecords, let problem = model.lengthProblem { throw reader.content(problem, at: start) }
+        if !isStored, let problem = model.lengthProblem { throw reader.content(problem, at: start) }
         return model
     }
 
@@ -153,7 +154,7 @@ struct CatalogDecoder {
                         at: offset)
                 }
                 parts.rule = rule
-            default: try refuse(key, &reader, expected: FieldParts.keys)
+            default: try handleUnknown(key, &reader, expected: FieldParts.keys)
             }
         }
         return try parts.field(reader, at: start)
@@ -184,9 +185,9 @@ struct CatalogDecoder {
         return word
     }
 
-    /// Handles a key that this build does not know. A later build may have stored it, so a stored catalog is read without it.
-    private func refuse(_ key: JSONKey, _ reader: inout JSONReader, expected: [String]) throws(JSONError) {
-        guard boundsRecords else { return try reader.skip() }
+    /// Skips an unknown key of a stored catalog, and refuses it in others.
+    private func handleUnknown(_ key: JSONKey, _ reader: inout JSONReader, expected: [String]) throws(JSONError) {
+        guard !isStored else { return try reader.skip() }
         throw JSONError(
             .content, at: key.offset,
             "unknown key \(key.quoted); expected one of \(expected.joined(separator: ", "))"

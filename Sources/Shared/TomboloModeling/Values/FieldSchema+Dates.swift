@@ -3,7 +3,7 @@ package import SyncModel
 
 // The text of dates in ISO 8601, such as `2026-12-01T10:00:00Z`. A field stores them as whole microseconds since 1970 (UTC).
 extension FieldSchema {
-    /// Returns a date as text in UTC; nil if the field has no dates, the value is none, or its year is not in 1583...9999.
+    /// Returns a date as text in UTC; nil if the field has no dates, the value is null, or its year is not in 1583...9999.
     package func dateText(_ value: FieldValue) -> String? {
         guard isDate, case .integer(let microseconds) = value, Self.writableDates.contains(microseconds) else {
             return nil
@@ -17,7 +17,7 @@ extension FieldSchema {
         return text.dropLast() + ".\(digits)Z"
     }
 
-    /// Returns the value of a text; nil if the field has no dates, or the text is none.
+    /// Returns the value of a text; nil if the field has no dates, or the text is not a date.
     ///
     /// The text is a day, which begins at midnight in UTC, or a day and a time with its zone, or the stored number. A number
     /// of few digits is more likely a date in another form, such as `20261201`.
