@@ -174,8 +174,10 @@ extension Authority {
         guard request.transactions.count <= 1 || bytes <= limits.pushBytes else {
             throw AuthorityError(.tooLarge, "\(bytes) bytes in one push, at most \(limits.pushBytes) allowed")
         }
-        guard request.identity.incarnation >= 0 else {
-            throw AuthorityError(.malformed, "incarnation \(request.identity.incarnation); expected 0 or more")
+        guard request.identity.incarnation >= 0, request.identity.incarnation < FieldOrigin.disowned else {
+            throw AuthorityError(
+                .malformed,
+                "incarnation \(request.identity.incarnation); expected 0 or more, and less than \(FieldOrigin.disowned)")
         }
         var expected = request.transactions.first?.number ?? request.acknowledged
         guard request.acknowledged >= .first else {

@@ -66,6 +66,7 @@ struct CommitDraft<Lookup: RecordLookup> {
                 // Two devices that create a record with the same id mean the same record, for example when both import
                 // one list. The values are merged field by field. A field that this create leaves empty is not cleared:
                 // the outcome must not depend on which device pushes first.
+                records[position].disown(from: planner.author.identity)
                 let edits = patch.withoutNulls.map {
                     FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
                 }

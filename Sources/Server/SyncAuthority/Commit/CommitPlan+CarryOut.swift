@@ -121,7 +121,9 @@ extension PlannedRecord {
     fileprivate func after(
         version: Version, uid: UID, space: SpaceID, by author: ClientIdentity
     ) -> StoredRecord? {
-        guard creation != nil || deletion != nil || !writes.isEmpty || !equalEdits.isEmpty else { return nil }
+        guard creation != nil || deletion != nil || !writes.isEmpty || !equalEdits.isEmpty || isDisowned else {
+            return nil
+        }
         let origin = creation.map {
             FieldOrigin(version: version, stamp: $0.stamp, incarnation: author.incarnation)
         }

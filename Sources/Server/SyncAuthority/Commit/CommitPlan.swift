@@ -33,7 +33,9 @@ package struct CommitPlan: Hashable, Sendable {
 package struct PlannedRecord: Hashable, Sendable {
     package let address: RecordAddress
     /// The stored record; nil when the transaction creates it.
-    package let before: StoredRecord?
+    package private(set) var before: StoredRecord?
+    /// Whether the author has lost its copy of the record, so that `before` is stored even without a write.
+    package private(set) var isDisowned = false
     /// The creation of the record by the transaction; nil when it already exists.
     package internal(set) var creation: PlannedCreation?
     /// The fields for which edits of the transaction have won, ordered by field name.
@@ -94,6 +96,16 @@ extension PlannedRecord {
     /// Whether clients will see a difference.
     package var isVisible: Bool {
         creation != nil || deletion != nil || !changedWrites.isEmpty
+    }
+
+    /// Marks the values that `author` has set as values that it has not seen.
+    ///
+    /// A device that creates a record that exists has no copy of it: it has left the space in between, or has lost
+    /// access. Then it does not know its own earlier values either.
+    mutating func disown(from author: ClientIdentity) {
+        guard let record = before, record.fields.contains(where: { $0.origin.identity == author }) else { return }
+        before = record.disowned(from: author)
+        isDisowned = true
     }
 
     mutating func write(_ write: PlannedWrite) {

@@ -7,9 +7,12 @@ public struct FieldOrigin: Hashable, Sendable {
     /// The stamp of the latest edit that set this value, which decides concurrent edits. The stamp may be newer than
     /// `version`, if a later edit set the same value again.
     public let stamp: Stamp
-    /// The incarnation of `stamp.client` that pushed the edit. A later push of the same incarnation has provably seen
-    /// the edit.
+    /// The incarnation of `stamp.client` that pushed the edit, or `disowned`. A later push of the same incarnation has
+    /// provably seen the edit.
     public let incarnation: Int
+
+    /// The incarnation of an edit whose author has lost its copy of the record since. No client has this incarnation.
+    static let disowned = Int.max
 
     /// Creates an origin. `incarnation` belongs to the client of `stamp`.
     public init(version: Version, stamp: Stamp, incarnation: Int) {
@@ -101,6 +104,19 @@ public struct StoredRecord: Hashable, Sendable {
         self.creation = creation
         self.deletion = deletion
         self.fields = fields
+    }
+
+    /// Returns the record without the knowledge that `author` has seen the values that it has set itself.
+    func disowned(from author: ClientIdentity) -> StoredRecord {
+        StoredRecord(
+            address: address, uid: uid, space: space, version: version, creation: creation, deletion: deletion,
+            fields: fields.map { field in
+                guard field.origin.identity == author else { return field }
+                var field = field
+                field.origin = FieldOrigin(
+                    version: field.origin.version, stamp: field.origin.stamp, incarnation: FieldOrigin.disowned)
+                return field
+            })
     }
 
     /// Whether the record has not been deleted.

@@ -307,7 +307,13 @@ extension PlainAuthority.State {
                 return nil
             }
             if let row = rows[mutation.collection]?[id] {
-                // The devices derived the id from one source.
+                // The devices derived the id from one source. The author has no copy of the record, not even of its own
+                // values.
+                for (place, cell) in row.cells.enumerated()
+                where cell.identity == author.identity {
+                    rows[mutation.collection]?[id]?.cells[place].identity =
+                        ClientIdentity(client: client, incarnation: -1)
+                }
                 let edits = patch.filter { $0.value != .null }.map {
                     FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
                 }

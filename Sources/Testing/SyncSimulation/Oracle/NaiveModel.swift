@@ -114,7 +114,9 @@ struct NaiveModel: Hashable, Sendable {
                     throw Violation(.I12, "\(address) was deleted, and created again at \(version)")
                 }
                 guard rows[address] == nil else {
-                    // Two devices that create the same id mean the same record: the later creation is an edit of it.
+                    // Two devices that create the same id mean the same record: the later creation is an edit of it. Its
+                    // author has no copy of the record, and so does not know even its own earlier values.
+                    disown(address, from: arrival.identity)
                     for (field, value) in patch where value != .null {
                         let pushed = Pushed(value: value, before: .null, origin: origin, seen: .zero)
                         if let met = try edit(address, field, of: schema, pushed, at: version) { conflicts.append(met) }
@@ -233,6 +235,14 @@ struct NaiveModel: Hashable, Sendable {
                 rows[address]?.areRepeats[position] = isSame
             }
         }
+    }
+
+    /// Makes the values that a client has set values of nobody.
+    private mutating func disown(_ address: RecordAddress, from identity: ClientIdentity) {
+        guard var row = rows[address] else { return }
+        let nobody = ClientIdentity(client: identity.client, incarnation: -1)
+        row.origins = row.origins.map { $0.identity == identity ? Origin(identity: nobody, time: $0.time) : $0 }
+        rows[address] = row
     }
 
     /// Returns whether the author of an edit has seen the field's current value.
