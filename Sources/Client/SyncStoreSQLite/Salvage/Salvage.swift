@@ -174,6 +174,7 @@ struct Salvage {
         transaction.meta.hasExchanged = true
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
         let outbox = try takeOverOutbox(expecting: old?.entries, upTo: old?.lastSequence, now: now)
+        try keepUnknownFates(upTo: journal.lost == 0 ? old?.fateUnknownUpTo : nil)
         let (records, offered) = try takeOverShown(keys, lostEntries: outbox.count.lost, now: now)
         let knowsOwnVersions = try takeOverConfirmed()
         try takeOverReplacements()
@@ -274,6 +275,8 @@ struct Salvage {
         var entries: Int?
         /// The number of journal entries; nil when the stored number is impossible.
         var journalEntries: Int?
+        /// The newest entry whose fate is unknown; nil when the stored number is impossible.
+        var fateUnknownUpTo: Int64?
     }
 
     /// Returns a count; nil when it is negative or exceeds twice the limit, and so must be damaged. Another build may
@@ -305,6 +308,9 @@ struct Salvage {
                 entries: possible(waiting &+ sent &+ answered, atMost: transaction.limits.outboxEntries),
                 journalEntries: row.integer("journal_entries").flatMap {
                     possible($0, atMost: transaction.limits.journalEntries + transaction.limits.activeJournalEntries)
+                },
+                fateUnknownUpTo: row.integer("fate_unknown_up_to").flatMap {
+                    (0..<FilePage.largestKey).contains($0) ? $0 : nil
                 })
         }
         return meta
@@ -332,8 +338,8 @@ struct Salvage {
         }
     }
 
-    /// Copies the spaces without their positions, so that each is downloaded again, and with their receipts, which
-    /// prove the commits that the server has confirmed (I15). Without a receipt, the cursor takes its place.
+    /// Copies the spaces without their positions, so that each is downloaded again, and with the newest proof of the
+    /// server's history (I15). It is the receipt, or the cursor if it shows a newer version or if there is no receipt.
     ///
     /// - Returns: the number of spaces, the new keys by the old ones, and whether each space has proof of its history.
     private func takeOverSpaces(
@@ -351,10 +357,19 @@ struct Salvage {
             var space = try SpaceRow.load(name, connection)
             space.notice = max(row.integer("notice") ?? 0, 0)
             space.noticeFingerprint = row.identifier("notice_fingerprint").map(NoticeFingerprint.init(bits:))
-            if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
+            let shown = row.text("phase").flatMap(SpaceRow.Phase.init(rawValue:))?.showsVersion == true
+                ? row.integer("version") : nil
+            let receipt = row.text("receipt").flatMap { text in
+                row.integer("receipt_version").flatMap { $0 < 0 ? nil : (cursor: text, version: $0) }
+            }
+            let position = row.text("cursor").flatMap { text in shown.map { (cursor: text, version: $0) } }
+            if let receipt, receipt.version >= position?.version ?? 0 || !trustingVersions {
                 space.receipt = CommitReceipt(
-                    space: name, version: trustingVersions ? Version(version) : .zero,
-                    cursor: Cursor(rawValue: cursor))
+                    space: name, version: trustingVersions ? Version(receipt.version) : .zero,
+                    cursor: Cursor(rawValue: receipt.cursor))
+            } else if receipt != nil, let position {
+                space.receipt = CommitReceipt(
+                    space: name, version: Version(position.version), cursor: Cursor(rawValue: position.cursor))
             } else if let cursor = row.text("cursor") {
                 // The next receipt replaces one with version 0.
                 space.receipt = CommitReceipt(space: name, version: .zero, cursor: Cursor(rawValue: cursor))
@@ -503,13 +518,19 @@ struct Salvage {
         }
         let saved = transaction.meta.outbox.count
         let lost = lost(saved, unreadable, expected: expected, isWhole: isWhole && !repaired.contains("sync_outbox"))
-        if lost != 0 || last == nil {
-            // A lost write must never be reported as confirmed.
-            let forget = try connection.prepare("UPDATE sync_meta SET fate_unknown_up_to = max(fate_unknown_up_to, ?1)")
-            forget.bind(1, transaction.meta.lastSequence)
-            try forget.run()
-        }
+        if lost != 0 || last == nil { try keepUnknownFates(upTo: nil) }
         return (SalvageReport.Count(saved: saved, lost: lost), numbers.count)
+    }
+
+    /// Makes the fates of writes up to an entry unknown, because a lost or rejected write must never be reported as
+    /// confirmed.
+    ///
+    /// - Parameter sequence: the last of these entries; nil means all entries so far.
+    private func keepUnknownFates(upTo sequence: Int64?) throws {
+        let newest = transaction.meta.lastSequence
+        let forget = try connection.prepare("UPDATE sync_meta SET fate_unknown_up_to = max(fate_unknown_up_to, ?1)")
+        forget.bind(1, min(sequence ?? newest, newest))
+        try forget.run()
     }
 
     /// Returns the transaction of an entry; nil when it cannot be read, or changes a collection that has no table.

@@ -38,6 +38,9 @@ struct SpaceRow: Hashable {
         case snapshot
         case catchingUp = "catching_up"
         case complete
+
+        /// Whether every commit up to the version of the row is in the rows of records.
+        var showsVersion: Bool { self == .catchingUp || self == .complete }
     }
 
     /// Returns the space as the engine sees it.
@@ -51,12 +54,7 @@ struct SpaceRow: Hashable {
     }
 
     /// Whether every commit up to `version` is in the rows.
-    var showsItsVersion: Bool {
-        switch phase {
-        case .empty, .snapshot: false
-        case .catchingUp, .complete: true
-        }
-    }
+    var showsItsVersion: Bool { phase.showsVersion }
 
     /// Whether the last page has announced commits that are not in the rows yet.
     var isBehind: Bool { hasAccess && phase == .complete && version < completeAt }

@@ -209,29 +209,47 @@ extension WALFile {
         guard file.salt == index.salt, file.endForSQLite(within: index.frameCount) < index.frameCount else {
             return false
         }
-        guard file.rewrite(file.framesToKeep(index.frameCount)) else { throw .file("write", path) }
+        let (kept, pages) = file.framesToKeep(index.frameCount, pagesBefore: file.pages(of: path.dropLast("-wal".count)))
+        guard file.rewrite(kept, pages: pages) else { throw .file("write", path) }
         return true
     }
 
-    /// The numbers of the first frames, without those that are useless.
-    private func framesToKeep(_ count: Int) -> [Int] {
+    /// Returns the numbers of the first frames, without those that are useless, and the number of pages that the
+    /// database has with them.
+    ///
+    /// A frame adds at most one page to the database. A larger page number in a damaged frame is damaged itself.
+    ///
+    /// - Parameter pagesBefore: the number of pages in the file of the database.
+    private func framesToKeep(_ count: Int, pagesBefore: UInt32) -> (numbers: [Int], pages: UInt32) {
         var frames: [Frame] = []
         forEachFrame(count) { frames.append($1) }
-        var largest: UInt32 = 0
         var newest: [UInt32: Int] = [:]
+        var largest = pagesBefore
         for (number, frame) in frames.enumerated() where frame.continues {
-            largest = max(largest, frame.page)
             newest[frame.page] = number
+            largest = max(largest, frame.page)
         }
-        return frames.indices.filter { number in
+        let damaged = frames.count { !$0.continues }
+        let bound = largest.addingReportingOverflow(UInt32(clamping: damaged))
+        let numbers = frames.indices.filter { number in
             let frame = frames[number]
             if frame.continues { return true }
-            return frame.page > 0 && frame.page <= largest && (newest[frame.page] ?? -1) < number
+            return frame.page > 0 && !bound.overflow && frame.page <= bound.partialValue
+                && (newest[frame.page] ?? -1) < number
         }
+        return (numbers, numbers.reduce(largest) { max($0, frames[$1].page) })
+    }
+
+    /// Returns the number of pages in the file of a database; 0 if there is none.
+    private func pages(of database: Substring) -> UInt32 {
+        Self.status(of: String(database)).map { UInt32(clamping: Int($0.st_size) / max(pageSize, 1)) } ?? 0
     }
 
     /// Writes a header and the given frames, with new checksums, and cuts the file behind them.
-    private func rewrite(_ kept: [Int]) -> Bool {
+    ///
+    /// - Parameter pages: the number of pages that the last frame gives to the database if it commits nothing. The frame
+    ///   that committed it was useless, and SQLite would drop all frames since the commit before.
+    private func rewrite(_ kept: [Int], pages: UInt32) -> Bool {
         var header = [UInt8](repeating: 0, count: Self.headerBytes)
         var place = 0
         func append(_ word: UInt32, to bytes: inout [UInt8]) {
@@ -248,6 +266,10 @@ extension WALFile {
         var buffer = [UInt8](repeating: 0, count: frameBytes)
         for (target, number) in kept.enumerated() {
             guard read(number, into: &buffer) else { return false }
+            if target == kept.count - 1, buffer[4..<8].allSatisfy({ $0 == 0 }) {
+                place = 4
+                append(pages, to: &buffer)
+            }
             sum = buffer.withUnsafeBytes { bytes in
                 sum.continued(over: bytes[0..<8], isBigEndian: false)
                     .continued(over: bytes[Self.frameHeaderBytes...], isBigEndian: false)
