@@ -129,6 +129,34 @@ import Testing
         #expect(try other.ids() != "1,2,3,4,5,6", "SQLite alone drops commits")
     }
 
+    @Test(arguments: [Place.checksum, .contents, .end])
+    func `the last commit is read after a changed bit in its last frame`(place: Place) throws {
+        let database = try Database()
+        let size = try Data(contentsOf: URL(filePath: database.wal)).count
+        let last = (size - 32) / Self.frameBytes - 1
+        try database.change { $0[place.offset(inFrame: last)] ^= 1 }
+        #expect(try database.acceptDamage())
+        #expect(try database.ids() == "1,2,3,4,5,6")
+    }
+
+    @Test func `the frames of a commit stay without its last one, if that names an impossible page`() throws {
+        let database = try Database { connection in
+            try Database.insert(1...5, connection)
+            try connection.execute("BEGIN")
+            try connection.execute("UPDATE item SET text = 'new' WHERE id = 1")
+            try Database.insert(6...7, connection)
+            try connection.execute("COMMIT")
+        }
+        let size = try Data(contentsOf: URL(filePath: database.wal)).count
+        let last = (size - 32) / Self.frameBytes - 1
+        try database.change { $0[Place.page.offset(inFrame: last) - 3] = 0x7f }
+        #expect(try database.acceptDamage())
+        let bytes = Array(try Data(contentsOf: URL(filePath: database.wal)))
+        #expect(bytes.count == 32 + last * Self.frameBytes, "only the last frame is useless")
+        let mark = bytes[(32 + (last - 1) * Self.frameBytes + 4)...].prefix(4)
+        #expect(mark.contains { $0 != 0 }, "the frame before it commits")
+    }
+
     @Test func `a lost part of the file is damage, unless a power loss explains it`() throws {
         let whole = try Database()
         let size = try Data(contentsOf: URL(filePath: whole.wal)).count

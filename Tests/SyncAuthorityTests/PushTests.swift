@@ -157,6 +157,41 @@ import Testing
         #expect(try outcomes(world.response(device.request([bad]), by: device.principal)) == first)
     }
 
+    @Test func `a device that creates a record that exists does not know its own earlier values`() throws {
+        func losers(_ outcome: Outcome) -> [FieldValue] {
+            guard case .applied(_, _, let conflicts) = outcome else { return [] }
+            return conflicts.map(\.loser.value)
+        }
+        let world = AuthorityWorld()
+        var device = Device(1)
+        try world.push(&device, create("user", 1, ["username": .text("ann"), "bio": .text("old")]))
+        #expect(
+            losers(try world.push(&device, update("user", 1, at: 1, "username", .text("anna")))).isEmpty,
+            "a device knows its own values")
+        // The device has left the space in between, and follows it again.
+        #expect(
+            losers(try world.push(&device, create("user", 1, at: 2, ["username": .text("eve")]))) == [.text("anna")])
+        #expect(losers(try world.push(&device, update("user", 1, at: 3, "username", .text("eva")))).isEmpty)
+        #expect(
+            losers(try world.push(&device, update("user", 1, at: 4, "bio", .text("new")))) == [.text("old")],
+            "it has not seen the values that its create left empty either")
+        #expect(losers(try world.push(&device, update("user", 1, at: 5, "bio", .text("newer")))).isEmpty)
+    }
+
+    @Test func `rules judge transactions that change the same record in separate pushes`() throws {
+        var device = Device(1)
+        let transactions = [
+            try device.number([create("user", 1, ["username": .text("a")])]),
+            try device.number([create("user", 2, ["username": .text("b")]), update("user", 2, "bio", .text("c"))]),
+            try device.number([delete("user", 1)], in: "other"),
+            try device.number([create("user", 3, ["username": .text("d")])]),
+        ]
+        let push = device.request(transactions)
+        #expect(push.reviewable == device.request(Array(transactions[..<2])))
+        let rest = device.request(Array(transactions[2...]))
+        #expect(rest.reviewable == rest)
+    }
+
     @Test func `a gap in the numbers is refused with the expected number`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

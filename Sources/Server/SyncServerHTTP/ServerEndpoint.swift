@@ -63,7 +63,7 @@ struct ServerEndpoint: Sendable {
     private func reviewed(
         _ body: [UInt8], by principal: Principal, _ review: any TransactionReview, received: WallTime
     ) async throws -> (PushRequest, PushResponse) {
-        let push = try await threads.runIfActive { try Self.push(in: body) }
+        let push = try await threads.runIfActive { try Self.push(in: body).reviewable }
         let reader = RecordReader { space, collection, id in
             let request = FetchRequest(space: space, collection: collection, key: .id(id))
             return try await threads.runIfActive { try authority.fetch(request, by: principal, now: now()) }

@@ -21,21 +21,14 @@ package struct ApplicationReview: TransactionReview {
         of transactions: [NumberedTransaction], by principal: Principal, records: RecordReader
     ) async throws -> [TransactionNumber: Rejection] {
         var rejections: [TransactionNumber: Rejection] = [:]
-        var proposed = ProposedRecords()
         for numbered in transactions {
             let transaction = numbered.transaction
             // The authority rejects transactions that break the models, so the rules see only valid ones.
             guard application.catalog.rejection(of: transaction) == nil else { continue }
-            let before = proposed
-            let (rejection, after) = try await RuleCall.run("a rule for writes", application.timeout, runtime, logger) {
-                try await verdict(on: transaction, by: principal, records, before)
+            let rejection = try await RuleCall.run("a rule for writes", application.timeout, runtime, logger) {
+                try await verdict(on: transaction, by: principal, records)
             }
-            // A rejected transaction has no effect on the following ones.
-            if let rejection {
-                rejections[numbered.number] = withoutUnknownFields(rejection, of: transaction)
-            } else {
-                proposed = after
-            }
+            if let rejection { rejections[numbered.number] = withoutUnknownFields(rejection, of: transaction) }
         }
         return rejections
     }
@@ -58,9 +51,9 @@ package struct ApplicationReview: TransactionReview {
     }
 
     private func verdict(
-        on transaction: Transaction, by principal: Principal, _ records: RecordReader, _ proposed: ProposedRecords
-    ) async throws -> (Rejection?, ProposedRecords) {
-        var proposed = proposed
+        on transaction: Transaction, by principal: Principal, _ records: RecordReader
+    ) async throws -> Rejection? {
+        var proposed = ProposedRecords()
         for (index, mutation) in transaction.mutations.enumerated() {
             guard application.hasRules(for: mutation.collection), let schema = application.catalog[mutation.collection]
             else {
@@ -72,35 +65,34 @@ package struct ApplicationReview: TransactionReview {
                 principal: principal, space: transaction.space, mutation: mutation, record: record,
                 proposed: proposed.apply(mutation, over: record))
             for rule in application.writeRules[mutation.collection] ?? [] where try await !rule(write) {
-                let rejection = Rejection(
+                return Rejection(
                     code: .forbidden,
                     message: "\(principal.name) may not \(mutation.verb) this record of \(mutation.collection)",
                     mutation: index)
-                return (rejection, proposed)
             }
             do {
                 for check in application.writeChecks[mutation.collection] ?? [] { try await check(write) }
             } catch let rejection as ServerRejection {
-                return (Rejection(rejection, of: transaction, at: index), proposed)
+                return Rejection(rejection, of: transaction, at: index)
             }
         }
         do {
             for validation in application.validations { try await validation(transaction, principal) }
-            return (nil, proposed)
+            return nil
         } catch let rejection as ServerRejection {
-            return (Rejection(rejection, of: transaction), proposed)
+            return Rejection(rejection, of: transaction)
         }
     }
 }
 
-/// The records that a push writes, after the mutations that have been reviewed so far.
+/// The records that a transaction writes, after the mutations that have been reviewed so far.
 struct ProposedRecords: Sendable {
     /// The value is nil for a deleted record.
     private var records: [RecordAddress: ServerRecord?] = [:]
 
     /// Applies a mutation.
     ///
-    /// - Parameter stored: the record before the push; nil if there is none that the principal may see.
+    /// - Parameter stored: the record before the transaction; nil if there is none that the principal may see.
     /// - Returns: the record after the mutation; nil after a delete, or when there is no record to change.
     mutating func apply(_ mutation: Mutation, over stored: ServerRecord?) -> ServerRecord? {
         let address = RecordAddress(mutation.collection, mutation.record)

@@ -66,7 +66,7 @@ public struct ModelWrite<M: Model>: Sendable {
     public let kind: Kind
     /// The id of the record.
     public let id: RecordID
-    /// The record before the push; nil when there is none, or none that the principal may see.
+    /// The record before the transaction; nil when there is none, or none that the principal may see.
     public let record: Snapshot<M>?
     /// The record after this change, if no other device changes it meanwhile; nil after a delete, or when there is no
     /// record to change.

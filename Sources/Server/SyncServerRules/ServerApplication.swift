@@ -135,7 +135,7 @@ public struct ProposedWrite: Sendable {
     public let space: SpaceID
     /// The change, as the device sent it.
     public let mutation: Mutation
-    /// The record before the push; nil when there is none, or none that the principal may see.
+    /// The record before the transaction; nil when there is none, or none that the principal may see.
     public let record: ServerRecord?
     /// The record after this mutation, if no other device changes it meanwhile; nil after a delete, or when there is no
     /// record to change.
@@ -178,8 +178,8 @@ public struct ServerRecord: Sendable {
 /// An application's reason for rejecting a transaction.
 public struct ServerRejection: Error, Hashable, Sendable {
     /// A word for programs, such as `not_your_turn`. The server keeps the first 64 Unicode scalars. The codes
-    /// `unknown_collection`, `unknown_field`, `depends_on_rejected`, and `lost` have other meanings on devices, so the
-    /// server adds the prefix `rule_` to them.
+    /// `unknown_collection`, `unknown_field`, `depends_on_rejected`, `lost`, `record_deleted`, and `duplicate_record` have
+    /// other meanings on devices, so the server adds the prefix `rule_` to them.
     public let code: String
     /// A sentence for people: what was wrong, and what was expected. The server keeps the first 1,000 Unicode scalars.
     public let message: String

@@ -357,7 +357,8 @@ struct Salvage {
             var space = try SpaceRow.load(name, connection)
             space.notice = max(row.integer("notice") ?? 0, 0)
             space.noticeFingerprint = row.identifier("notice_fingerprint").map(NoticeFingerprint.init(bits:))
-            let shown = row.text("phase").flatMap(SpaceRow.Phase.init(rawValue:))?.showsVersion == true
+            let shown =
+                row.text("phase").flatMap(SpaceRow.Phase.init(rawValue:))?.showsVersion == true
                 ? row.integer("version") : nil
             let receipt = row.text("receipt").flatMap { text in
                 row.integer("receipt_version").flatMap { $0 < 0 ? nil : (cursor: text, version: $0) }

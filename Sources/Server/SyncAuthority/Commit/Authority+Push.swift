@@ -177,7 +177,7 @@ extension Authority {
         guard request.identity.incarnation >= 0, request.identity.incarnation < FieldOrigin.disowned else {
             throw AuthorityError(
                 .malformed,
-                "incarnation \(request.identity.incarnation); expected 0 or more, and less than \(FieldOrigin.disowned)")
+                "incarnation \(request.identity.incarnation); expected 0 or more, below \(FieldOrigin.disowned)")
         }
         var expected = request.transactions.first?.number ?? request.acknowledged
         guard request.acknowledged >= .first else {

@@ -4,6 +4,8 @@ public import SyncModel
 public protocol TransactionReview: Sendable {
     /// Returns the rejections of a push by transaction number.
     ///
+    /// No two of the transactions change the same record (`PushRequest.reviewable`).
+    ///
     /// A push may repeat transactions that already have an outcome. A rejection does not change that outcome.
     ///
     /// - Parameter records: reads the records as they are before this push.
@@ -13,6 +15,27 @@ public protocol TransactionReview: Sendable {
     func rejections(
         of transactions: [NumberedTransaction], by principal: Principal, records: RecordReader
     ) async throws -> [TransactionNumber: Rejection]
+}
+
+extension PushRequest {
+    /// The first transactions of the push, of which no two change the same record. The server answers only these, and the
+    /// client sends the rest again.
+    ///
+    /// Rules judge a transaction by the stored records. Nothing else tells what an earlier transaction of the same push
+    /// leaves: the authority may reject it, recognize it as a repeat, or decide a merge against it. If rules trusted it,
+    /// a client could hide a change behind a transaction that has no effect.
+    package var reviewable: PushRequest {
+        var changed: Set<RecordAddress> = []
+        let first = transactions.prefix { numbered in
+            let addresses = Set(numbered.transaction.mutations.map(\.address))
+            defer { changed.formUnion(addresses) }
+            return changed.isDisjoint(with: addresses)
+        }
+        guard first.count < transactions.count else { return self }
+        return PushRequest(
+            identity: identity, epoch: epoch, account: account, cursors: cursors, acknowledged: acknowledged,
+            transactions: Array(first))
+    }
 }
 
 /// Reads records for an application's rules, with the rights of the principal who pushes.

@@ -209,7 +209,8 @@ extension WALFile {
         guard file.salt == index.salt, file.endForSQLite(within: index.frameCount) < index.frameCount else {
             return false
         }
-        let (kept, pages) = file.framesToKeep(index.frameCount, pagesBefore: file.pages(of: path.dropLast("-wal".count)))
+        let before = file.pages(of: path.dropLast("-wal".count))
+        let (kept, pages) = file.framesToKeep(index.frameCount, pagesBefore: before)
         guard file.rewrite(kept, pages: pages) else { throw .file("write", path) }
         return true
     }

@@ -33,9 +33,10 @@ struct AuthorityEndpoint: Sendable {
 
     /// Returns the authority's response. The application's rules judge a push first, as on a real server.
     private func response(to request: ServerRequest) async throws -> ServerResponse {
-        guard case .push(let push) = request, let review else {
+        guard case .push(let whole) = request, let review else {
             return try authority.respond(to: request, by: principal, now: now())
         }
+        let push = whole.reviewable
         let reader = RecordReader { space, collection, id in
             let request = FetchRequest(space: space, collection: collection, key: .id(id))
             return try authority.fetch(request, by: principal, now: now())
