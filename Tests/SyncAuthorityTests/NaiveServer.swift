@@ -10,6 +10,8 @@ struct NaiveServer {
         var version: Version
         /// Whether the current transaction has written this cell.
         var isFresh = false
+        /// Whether its author has created the record again since, and so does not know the value.
+        var isDisowned = false
         /// Whether the latest edit set the value that the cell had, without having seen it.
         var isRepeat = false
     }
@@ -68,6 +70,9 @@ struct NaiveServer {
                     if row.creator != client || row.claimed != mutation.time {
                         // Another client has created the record, so the values of this create are merged into it.
                         guard !row.isDeleted else { return nil }
+                        for (name, cell) in row.cells where !cell.isFresh && cell.stamp.client == client {
+                            row.cells[name]?.isDisowned = true
+                        }
                         let edits = patch.filter { $0.value != .null }.map {
                             FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
                         }
@@ -100,7 +105,7 @@ struct NaiveServer {
                 guard let row, row.space == transaction.space else { return nil }
                 if row.isDeleted { continue }
                 conflicts += row.cells.values.count { cell in
-                    cell.value != .null && !cell.isFresh && cell.stamp.client != client
+                    cell.value != .null && !cell.isFresh && (cell.isDisowned || cell.stamp.client != client)
                         && (seen > (before.heads[transaction.space] ?? .zero) || cell.version > seen
                             || cell.isRepeat && cell.stamp > stamp)
                 }
@@ -147,7 +152,7 @@ struct NaiveServer {
         for edit in edits {
             guard let field = schema.field(named: edit.field), let cell = row.cells[edit.field] else { return nil }
             let takes: Bool
-            if cell.isFresh || cell.stamp.client == stamp.client {
+            if cell.isFresh || cell.stamp.client == stamp.client && !cell.isDisowned {
                 takes = true
             } else if cell.value == .null, cell.version == row.created {
                 // The field has been empty since the record was created, so no value can be lost.
@@ -156,6 +161,8 @@ struct NaiveServer {
                 takes = true
             } else if cell.value == edit.value {
                 takes = stamp > cell.stamp
+                // The same edit again sets the value that the field has.
+                if stamp == cell.stamp { row.cells[edit.field]?.isRepeat = true }
             } else {
                 conflicts += 1
                 switch field.mergeRule {
