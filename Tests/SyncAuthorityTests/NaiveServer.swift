@@ -107,7 +107,7 @@ struct NaiveServer {
                 conflicts += row.cells.values.count { cell in
                     cell.value != .null && !cell.isFresh && (cell.isDisowned || cell.stamp.client != client)
                         && (seen > (before.heads[transaction.space] ?? .zero) || cell.version > seen
-                            || cell.isRepeat && cell.stamp > stamp)
+                            || cell.isRepeat && cell.stamp >= stamp)
                 }
                 rows[key]?.isDeleted = true
                 deleted.append(key)
