@@ -24,13 +24,13 @@ struct PageGate<Application: PageApplication>: Sendable {
     /// Returns the route of an allowed request.
     func route(of head: PageHead) throws(PageError) -> PageRoute<Application.Call> {
         let hosts = head.values(of: "host")
-        guard hosts == [authority] else {
+        guard hosts.count == 1, authorities.contains(hosts[0]) else {
             throw PageError(
                 403, "the request does not name this address as its Host; expected \(authority)",
                 advice: "open the address that \(application.command) has printed")
         }
         let origins = head.values(of: "origin")
-        guard origins.count <= 1, origins.allSatisfy({ $0 == "http://\(authority)" })
+        guard origins.count <= 1, origins.allSatisfy({ origin in authorities.contains { origin == "http://\($0)" } })
         else { throw PageError(403, "the request comes from a page of another origin") }
         guard let route = route(to: head.target) else {
             throw PageError(404, "there is nothing at this path", advice: "the page is at /")
@@ -69,6 +69,9 @@ struct PageGate<Application: PageApplication>: Sendable {
     }
 
     private var authority: String { "\(PageHost.name):\(port)" }
+
+    /// The names of this address. A browser leaves out the port of HTTP.
+    private var authorities: [String] { port == 80 ? [authority, PageHost.name] : [authority] }
 }
 
 extension PageError {

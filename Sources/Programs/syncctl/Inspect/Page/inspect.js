@@ -345,7 +345,7 @@ function journalEntry(entry) {
   const rows = isConflict
     ? table(['record', 'field', 'kept', 'lost'], entry.conflicts.map(each => [target(each.type, each.id), data(each.field),
       side(each.kept, each.keptBy, each.keptHere, each.rule === 'deleteWins'), side(each.lost, each.lostBy, each.lostHere, false)]))
-    : table(['record', 'field', 'value', ...entry.server ? ['the server has'] : []], changeRows(entry.changes, target, entry.server ? serverValue : undefined));
+    : entry.changes && table(['record', 'field', 'value', ...entry.server ? ['the server has'] : []], changeRows(entry.changes, target, entry.server ? serverValue : undefined));
   const problem = el('p', { class: 'problem', role: 'alert', hidden: true });
   const act = (word, name, done) => el('button', { type: 'button', 'data-key': `${name} ${entry.entry}`, onclick: async event => {
     const button = event.currentTarget;
@@ -365,8 +365,8 @@ function journalEntry(entry) {
   return el('li', { class: 'entry' },
     el('div', { class: 'top' }, el('span', { class: 'quiet mono' }, `${entry.entry}`), el('strong', {}, data(entry.what)),
       mark(entry.state === 'active' ? (isConflict ? '' : 'bad') : 'plain', entry.state), time(entry.at)),
-    el('p', { class: 'why quiet' }, data(entry.why)), rows,
-    entry.state === 'restored' ? null : el('div', { class: 'actions' }, act('Write these values again', 'restore', 'restored'),
+    el('p', { class: 'why quiet' }, data(entry.why)), rows ?? null,
+    entry.state === 'restored' ? null : el('div', { class: 'actions' }, rows ? act('Write these values again', 'restore', 'restored') : null,
       entry.state === 'active' ? act('Dismiss', 'dismiss', 'dismissed') : null),
     problem);
 }
