@@ -516,6 +516,39 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        ("complete", 5, "c5", 5), ("catching_up", 5, "c5", 5), ("complete", 3, "r3", 3), ("complete", 2, "r3", 3),
+        ("snapshot", 5, "r3", 3), ("empty", 5, "r3", 3),
+    ])
+    func `a salvage keeps the newest proof of the server's history`(
+        phase: String, version: Int, cursor: String, proven: Int64
+    ) throws {
+        let bytes = try Self.changed(
+            """
+            UPDATE sync_space SET phase = '\(phase)', version = \(version), cursor = 'c\(version)', receipt = 'r3',
+                receipt_version = 3
+            """)
+        let (_, store) = try Self.salvage(bytes, in: try Scratch())
+        #expect(
+            try store.session().spaces.map(\.receipt) == [
+                CommitReceipt(space: .default, version: Version(proven), cursor: Cursor(rawValue: cursor))
+            ])
+    }
+
+    @Test func `a salvage forgets no unknown fate, and a lost journal entry makes all fates unknown`() throws {
+        func unknown(after sql: String) throws -> [String] {
+            let scratch = try Scratch()
+            let (_, store) = try Self.salvage(try Self.changed(sql), in: scratch)
+            store.close()
+            return try RawDatabase(scratch.file).run("SELECT fate_unknown_up_to, last_sequence FROM sync_meta")
+        }
+        #expect(try unknown(after: "UPDATE sync_meta SET fate_unknown_up_to = 0") == ["0|300"])
+        #expect(try unknown(after: "UPDATE sync_meta SET fate_unknown_up_to = 2") == ["2|300"])
+        #expect(try unknown(after: "UPDATE sync_meta SET fate_unknown_up_to = 1000000") == ["300|300"])
+        #expect(try unknown(after: "UPDATE sync_meta SET fate_unknown_up_to = -1") == ["300|300"])
+        #expect(try unknown(after: "UPDATE sync_journal SET payload = '{' WHERE number = 1") == ["300|300"])
+    }
+
     @Test func `a space that cannot be read is reported`() throws {
         let bytes = try Self.changed("INSERT INTO sync_space (name) VALUES ('A B')")
         let (report, _) = try Self.salvage(bytes, in: try Scratch())

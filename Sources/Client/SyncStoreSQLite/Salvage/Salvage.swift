@@ -339,7 +339,7 @@ struct Salvage {
     }
 
     /// Copies the spaces without their positions, so that each is downloaded again, and with the newest proof of the
-    /// server's history (I15). It is the receipt, or the cursor if it shows a newer version or if there is no receipt.
+    /// server's history (I15). Without one, the cursor takes its place.
     ///
     /// - Returns: the number of spaces, the new keys by the old ones, and whether each space has proof of its history.
     private func takeOverSpaces(
@@ -357,23 +357,18 @@ struct Salvage {
             var space = try SpaceRow.load(name, connection)
             space.notice = max(row.integer("notice") ?? 0, 0)
             space.noticeFingerprint = row.identifier("notice_fingerprint").map(NoticeFingerprint.init(bits:))
-            let shown =
-                row.text("phase").flatMap(SpaceRow.Phase.init(rawValue:))?.showsVersion == true
-                ? row.integer("version") : nil
-            let receipt = row.text("receipt").flatMap { text in
-                row.integer("receipt_version").flatMap { $0 < 0 ? nil : (cursor: text, version: $0) }
+            var former = space
+            former.phase = row.text("phase").flatMap(SpaceRow.Phase.init(rawValue:)) ?? .empty
+            former.version = row.integer("version").flatMap { $0 < 0 ? nil : Version($0) } ?? .zero
+            former.cursor = row.text("cursor").map(Cursor.init(rawValue:))
+            if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
+                former.receipt = CommitReceipt(space: name, version: Version(version), cursor: Cursor(rawValue: cursor))
             }
-            let position = row.text("cursor").flatMap { text in shown.map { (cursor: text, version: $0) } }
-            if let receipt, receipt.version >= position?.version ?? 0 || !trustingVersions {
-                space.receipt = CommitReceipt(
-                    space: name, version: trustingVersions ? Version(receipt.version) : .zero,
-                    cursor: Cursor(rawValue: receipt.cursor))
-            } else if receipt != nil, let position {
-                space.receipt = CommitReceipt(
-                    space: name, version: Version(position.version), cursor: Cursor(rawValue: position.cursor))
-            } else if let cursor = row.text("cursor") {
+            if trustingVersions, let proof = former.proof {
+                space.receipt = proof
+            } else if let cursor = former.receipt?.cursor ?? former.cursor {
                 // The next receipt replaces one with version 0.
-                space.receipt = CommitReceipt(space: name, version: .zero, cursor: Cursor(rawValue: cursor))
+                space.receipt = CommitReceipt(space: name, version: .zero, cursor: cursor)
             } else if row.integer("version") != 0 || row.integer("complete_at") != 0 {
                 isProven = false
             }

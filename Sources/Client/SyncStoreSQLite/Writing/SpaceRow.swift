@@ -38,9 +38,6 @@ struct SpaceRow: Hashable {
         case snapshot
         case catchingUp = "catching_up"
         case complete
-
-        /// Whether every commit up to the version of the row is in the rows of records.
-        var showsVersion: Bool { self == .catchingUp || self == .complete }
     }
 
     /// Returns the space as the engine sees it.
@@ -54,7 +51,12 @@ struct SpaceRow: Hashable {
     }
 
     /// Whether every commit up to `version` is in the rows.
-    var showsItsVersion: Bool { phase.showsVersion }
+    var showsItsVersion: Bool {
+        switch phase {
+        case .empty, .snapshot: false
+        case .catchingUp, .complete: true
+        }
+    }
 
     /// Whether the last page has announced commits that are not in the rows yet.
     var isBehind: Bool { hasAccess && phase == .complete && version < completeAt }
@@ -145,8 +147,8 @@ struct SpaceRow: Hashable {
         try delete.run()
     }
 
-    /// The receipt or, if it shows a newer version, the cursor.
-    private var proof: CommitReceipt? {
+    /// The newest proof of the server's history: the receipt or, if it shows a newer version, the cursor.
+    var proof: CommitReceipt? {
         guard showsItsVersion, let cursor, version > receipt?.version ?? .zero else { return receipt }
         return CommitReceipt(space: space, version: version, cursor: cursor)
     }

@@ -231,12 +231,11 @@ extension WALFile {
             largest = max(largest, frame.page)
         }
         let damaged = frames.count { !$0.continues }
-        let bound = largest.addingReportingOverflow(UInt32(clamping: damaged))
+        let bound = Int(largest) + damaged
         let numbers = frames.indices.filter { number in
             let frame = frames[number]
             if frame.continues { return true }
-            return frame.page > 0 && !bound.overflow && frame.page <= bound.partialValue
-                && (newest[frame.page] ?? -1) < number
+            return frame.page > 0 && frame.page <= bound && (newest[frame.page] ?? -1) < number
         }
         return (numbers, numbers.reduce(largest) { max($0, frames[$1].page) })
     }
