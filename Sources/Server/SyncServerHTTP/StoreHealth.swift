@@ -5,10 +5,11 @@ import SyncConcurrency
 ///
 /// The usual check reads a few pages, and finds no damage elsewhere in the database. After a call has found damage, the
 /// store counts as damaged for `SyncServerLimits.damageInterval`, and then until a check of the whole store finds none.
+/// Such a check may take minutes, so only one runs at a time, and the interval begins again when it has found damage.
 final class StoreHealth: Sendable {
     private let now: @Sendable () -> NIODeadline
     private let check: @Sendable (_ extent: Extent) -> EventLoopFuture<Void>
-    private let state = Guarded(State())
+    private let condition = Guarded(Condition.sound(newest: nil))
 
     enum Extent {
         case state, wholeStore
@@ -28,10 +29,15 @@ final class StoreHealth: Sendable {
         case readOnly = "read_only"
     }
 
-    private struct State: Sendable {
-        var newest: Check?
-        /// The time at which a call last found damage; nil if the store counts as sound.
-        var damagedAt: NIODeadline?
+    private enum Condition: Sendable {
+        /// No damage is known.
+        case sound(newest: Check?)
+        /// A call or a check has found damage at this time.
+        case damaged(since: NIODeadline)
+        /// A check of the whole store is in progress.
+        case examined
+        /// A call has found damage while a check of the whole store is in progress.
+        case damagedWhileExamined
     }
 
     private struct Check: Sendable {
@@ -54,9 +60,11 @@ final class StoreHealth: Sendable {
     /// Notes that a call has found damage.
     func damageFound() {
         let now = now()
-        state.withLock { state in
-            state.newest = nil
-            state.damagedAt = now
+        condition.withLock { condition in
+            switch condition {
+            case .sound, .damaged: condition = .damaged(since: now)
+            case .examined, .damagedWhileExamined: condition = .damagedWhileExamined
+            }
         }
     }
 
@@ -72,22 +80,34 @@ final class StoreHealth: Sendable {
     /// - Throws: the error of the check, or `DamageFound`.
     func checkForWrites() async throws {
         let now = now()
-        let (result, repaired): (EventLoopFuture<Void>, NIODeadline?) = try state.withLock { [check] state in
-            let damagedAt = state.damagedAt
-            let interval = TimeAmount(
-                damagedAt == nil ? SyncServerLimits.healthInterval : SyncServerLimits.damageInterval)
-            if let damagedAt, now < damagedAt + interval { throw DamageFound() }
-            if let newest = state.newest, now < newest.began + interval { return (newest.result, damagedAt) }
-            let result = damagedAt == nil ? Self.inTime(check(.state)) : check(.wholeStore)
-            state.newest = Check(began: now, result: result)
-            return (result, damagedAt)
+        let usual: EventLoopFuture<Void>? = try condition.withLock { [check] condition in
+            switch condition {
+            case .sound(let newest?) where now < newest.began + TimeAmount(SyncServerLimits.healthInterval):
+                return newest.result
+            case .sound:
+                let result = Self.inTime(check(.state))
+                condition = .sound(newest: Check(began: now, result: result))
+                return result
+            case .damaged(let since) where now >= since + TimeAmount(SyncServerLimits.damageInterval):
+                condition = .examined
+                return nil
+            case .damaged, .examined, .damagedWhileExamined: throw DamageFound()
+            }
         }
-        try await result.get()
-        guard let repaired else { return }
-        try state.withLock { state in
-            // Another call may have found damage during the check.
-            if state.damagedAt == repaired { state = State() }
-            if state.damagedAt != nil { throw DamageFound() }
+        if let usual { return try await usual.get() }
+        try await Self.inTime(check(.wholeStore).always { [self] in examined($0) }).get()
+        if case .damaged = condition.withLock({ $0 }) { throw DamageFound() }
+    }
+
+    /// Notes the result of a check of the whole store.
+    private func examined(_ result: Result<Void, any Error>) {
+        let now = now()
+        condition.withLock { condition in
+            if case .success = result, case .examined = condition {
+                condition = .sound(newest: nil)
+            } else {
+                condition = .damaged(since: now)
+            }
         }
     }
 

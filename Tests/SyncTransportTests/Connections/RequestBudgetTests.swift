@@ -130,13 +130,45 @@ import Testing
         for _ in 0..<100 { await #expect(throws: StoreHealth.DamageFound.self) { try await health.check() } }
         #expect(extents.withLock { $0 } == [.state])
         now.withLock { $0 = $0 + .seconds(10) }
-        for _ in 0..<100 { await #expect(throws: Failure.self) { try await health.check() } }
+        await #expect(throws: Failure.self) { try await health.check() }
         #expect(extents.withLock { $0 } == [.state, .wholeStore])
         isDamaged.withLock { $0 = false }
-        await #expect(throws: Failure.self) { try await health.check() }
+        await #expect(throws: StoreHealth.DamageFound.self) { try await health.check() }
         now.withLock { $0 = $0 + .seconds(10) }
         for _ in 0..<3 { try await health.check() }
         #expect(extents.withLock { $0 } == [.state, .wholeStore, .wholeStore, .state])
+        await loop.shutdownGracefully()
+    }
+
+    @Test(arguments: [false, true])
+    func `one check of the whole store runs at a time, however long it takes`(findsDamageMeanwhile: Bool) async throws {
+        let now = Guarded(NIODeadline.uptimeNanoseconds(0))
+        let extents = Guarded<[StoreHealth.Extent]>([])
+        let loop = NIOAsyncTestingEventLoop()
+        let whole = loop.makePromise(of: Void.self)
+        let health = StoreHealth(
+            now: { now.withLock { $0 } },
+            check: { extent in
+                extents.withLock { $0.append(extent) }
+                return extent == .wholeStore ? whole.futureResult : loop.makeSucceededVoidFuture()
+            })
+        health.damageFound()
+        now.withLock { $0 = $0 + .seconds(10) }
+        let first = Task { try await health.check() }
+        while extents.withLock({ $0.isEmpty }) { await Task.yield() }
+        now.withLock { $0 = $0 + .minutes(10) }
+        if findsDamageMeanwhile { health.damageFound() }
+        for _ in 0..<3 { await #expect(throws: StoreHealth.DamageFound.self) { try await health.check() } }
+        #expect(extents.withLock { $0 } == [.wholeStore])
+        whole.succeed()
+        if findsDamageMeanwhile {
+            await #expect(throws: StoreHealth.DamageFound.self) { try await first.value }
+            await #expect(throws: StoreHealth.DamageFound.self) { try await health.check() }
+        } else {
+            try await first.value
+            try await health.check()
+        }
+        #expect(extents.withLock { $0 } == (findsDamageMeanwhile ? [.wholeStore] : [.wholeStore, .state]))
         await loop.shutdownGracefully()
     }
 }
