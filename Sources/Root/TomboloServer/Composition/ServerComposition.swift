@@ -260,11 +260,12 @@ public final class ServerComposition {
             services: [
                 // This service stops last, when there are no more commits.
                 mark,
-                ListenerService(listener: listener, listening: listening, stopping: stopping),
+                // The upkeep may be in the middle of a long read of the database. Requests must not wait for its end.
                 UpkeepService(
                     authority: authority,
                     kept: FeedBound(commits: settings.keptCommits, bytes: settings.keptBytes), runtime: runtime,
                     logger: logger),
+                ListenerService(listener: listener, listening: listening, stopping: stopping),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         if let metrics, let address = settings.metrics {
