@@ -88,8 +88,7 @@ struct Routes: HTTPResponder {
         switch route {
         case .call(let call):
             let began = NIODeadline.now()
-            let body = call.method == .post ? try await body(of: request, reservation, context) : []
-            rates.charge(body.count, to: principal)
+            let body = call.method == .post ? try await body(of: request, by: principal, reservation, context) : []
             // A slow body may take half an hour, and the token may have been revoked in the meantime.
             if NIODeadline.now() - began > configuration.tokenAge,
                 try await self.principal(bearing: secret) != principal
@@ -202,7 +201,7 @@ struct Routes: HTTPResponder {
     /// A body that is slightly too long is read to its end and discarded. Otherwise, a client that is still sending
     /// would see a broken connection instead of the response.
     private func body(
-        of request: Request, _ reservation: RequestBudget.Reservation, _ context: RouteContext
+        of request: Request, by principal: Principal, _ reservation: RequestBudget.Reservation, _ context: RouteContext
     ) async throws -> [UInt8] {
         let type = request.headers[.contentType]?.split(separator: ";" as Character).first?.lowercased()
         guard type == "application/json", request.headers[.contentEncoding] == nil else {
@@ -210,7 +209,9 @@ struct Routes: HTTPResponder {
         }
         if let text = request.headers[.contentLength], isFarTooLong(Int(text) ?? .max) { throw bodyTooLong }
         // The usual body is short and arrives with its head. It needs no timer.
-        if connections.hasWholeRequest(context.channel) { return try await bytes(of: request.body, reservation) }
+        if connections.hasWholeRequest(context.channel) {
+            return try await bytes(of: request.body, by: principal, reservation)
+        }
         let timer = BodyTimer(
             BodyAllowance(timeout: configuration.bodyTimeout, now: .now()), on: context.channel.eventLoop)
         @Sendable func late() -> Refusal {
@@ -224,7 +225,7 @@ struct Routes: HTTPResponder {
             group.addTask { if try await timer.expires() { throw late() } else { nil } }
             group.addTask {
                 defer { timer.stop() }
-                return try await bytes(of: request.body, reservation) { count in
+                return try await bytes(of: request.body, by: principal, reservation) { count in
                     guard timer.arrived(count) else { throw late() }
                 }
             }
@@ -235,16 +236,18 @@ struct Routes: HTTPResponder {
         }
     }
 
-    /// Reads a body to its end.
+    /// Reads a body to its end, and charges what has arrived to the principal, also if the body is refused.
     ///
     /// - Parameter arrived: called with the length of each chunk. An error that it throws ends the reading.
     private func bytes(
-        of body: RequestBody, _ reservation: RequestBudget.Reservation, arrived: (Int) throws -> Void = { _ in }
+        of body: RequestBody, by principal: Principal, _ reservation: RequestBudget.Reservation,
+        arrived: (Int) throws -> Void = { _ in }
     ) async throws -> [UInt8] {
         let limit = configuration.maximumBodyBytes
         var bytes: [UInt8] = []
         var count = 0
         var chunks = ChunkSizes()
+        defer { rates.charge(count, to: principal) }
         for try await chunk in body {
             if let fault = chunks.fault(afterChunkOf: chunk.readableBytes) {
                 throw Refusal(.badRequest, .malformed, "the body \(fault)")
