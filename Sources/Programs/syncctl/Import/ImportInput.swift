@@ -15,13 +15,12 @@ struct ImportInput {
             name = "standard input"
         } else {
             name = file
-            do {
-                handle = try FileHandle(forReadingFrom: URL(filePath: file))
-            } catch {
-                let isThere = FileManager.default.fileExists(atPath: file)
-                throw CommandError(
-                    .noInput, "\(file) " + (isThere ? "cannot be read" : "does not exist"))
+            // A URL would resolve `..` by the text of the path, and find another file behind a symbolic link.
+            let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                throw CommandError(.noInput, "\(file) " + (errno == ENOENT ? "does not exist" : "cannot be read"))
             }
+            handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         }
         bytes = try Self.read(handle, name)
     }
