@@ -44,6 +44,26 @@ import Testing
         for route in Self.routes { #expect(Self.status(route.method, route.path) == 200, "\(route)") }
     }
 
+    @Test func `at port 80, a browser leaves the port out`() throws {
+        func status(_ authority: String, at port: Int) -> Int {
+            let gate = PageGate(application: SamplePage(), port: port, secret: PageSecret(text: "5ec2e7"))
+            var fields = Self.own
+            fields["host"] = authority
+            fields["origin"] = "http://\(authority)"
+            let head = PageHead(
+                method: "POST", target: "/api/list", fields: fields.map { (name: $0.key, value: $0.value) })
+            do throws(PageError) {
+                _ = try gate.route(of: head)
+                return 200
+            } catch {
+                return error.status
+            }
+        }
+        #expect(status("127.0.0.1", at: 80) == 200 && status("127.0.0.1:80", at: 80) == 200)
+        #expect(status("127.0.0.1", at: 8_123) == 403 && status("127.0.0.1:8123", at: 80) == 403)
+        #expect(status("evil.example", at: 80) == 403)
+    }
+
     @Test func `S37: a page whose name was rebound to this address, or of another origin, gets nothing`() {
         for host in [
             "evil.example:8123", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:81230", "localhost:8123", "[::1]:8123", "",

@@ -221,7 +221,8 @@ import Testing
             try await RawRequest.send([head], to: port) { $0.contains("}}") }
         }
         #expect(RawRequest.status(response) == "408")
-        #expect(response.contains("\(start.utf8.count) bytes"), "\(response)")
+        // On a slow machine, the timer may end before the byte has arrived.
+        #expect((0...start.utf8.count).contains { response.contains(" \($0) bytes") }, "\(response)")
     }
 
     @Test func `a long body in many pieces is read to its end`() async throws {

@@ -63,15 +63,15 @@ struct ServerEndpoint: Sendable {
     private func reviewed(
         _ body: [UInt8], by principal: Principal, _ review: any TransactionReview, received: WallTime
     ) async throws -> (PushRequest, PushResponse) {
-        let push = try await threads.runIfActive { try Self.push(in: body).reviewable }
+        let whole = try await threads.runIfActive { try Self.push(in: body) }
         let reader = RecordReader { space, collection, id in
             let request = FetchRequest(space: space, collection: collection, key: .id(id))
             return try await threads.runIfActive { try authority.fetch(request, by: principal, now: now()) }
         }
-        let rejections = try await review.rejections(of: push.transactions, by: principal, records: reader)
-            .mapValues(\.shortened)
+        let (push, rejections) = try await review.judge(whole, by: principal, records: reader)
         return try await queued {
-            PendingPush(request: push, principal: principal, rejections: rejections, received: received)
+            PendingPush(
+                request: push, principal: principal, rejections: rejections.mapValues(\.shortened), received: received)
         }
     }
 

@@ -17,6 +17,18 @@ public protocol TransactionReview: Sendable {
     ) async throws -> [TransactionNumber: Rejection]
 }
 
+extension TransactionReview {
+    /// Returns the part of a push that the rules can judge now, and the rejections of its transactions.
+    ///
+    /// - Parameter records: reads the records as they are before this push.
+    package func judge(
+        _ push: PushRequest, by principal: Principal, records: RecordReader
+    ) async throws -> (PushRequest, [TransactionNumber: Rejection]) {
+        let push = push.reviewable
+        return (push, try await rejections(of: push.transactions, by: principal, records: records))
+    }
+}
+
 extension PushRequest {
     /// The first transactions of the push, of which no two change the same record. The server answers only these, and the
     /// client sends the rest again.

@@ -36,14 +36,12 @@ struct AuthorityEndpoint: Sendable {
         guard case .push(let whole) = request, let review else {
             return try authority.respond(to: request, by: principal, now: now())
         }
-        let push = whole.reviewable
         let reader = RecordReader { space, collection, id in
             let request = FetchRequest(space: space, collection: collection, key: .id(id))
             return try authority.fetch(request, by: principal, now: now())
         }
-        let rejections = try await review.rejections(of: push.transactions, by: principal, records: reader)
-            .mapValues(\.shortened)
-        return .push(try authority.push(push, by: principal, now: now(), rejecting: rejections))
+        let (push, rejections) = try await review.judge(whole, by: principal, records: reader)
+        return .push(try authority.push(push, by: principal, now: now(), rejecting: rejections.mapValues(\.shortened)))
     }
 }
 
