@@ -236,6 +236,40 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
         #expect(words == "log.level is given twice, with --set and --log-level; expected it once")
     }
 
+    @Test func `a variable that is not UTF-8 is refused if the program reads it`() throws {
+        for name in ["HOME", "XDG_DATA_HOME", "SYNCCTL_STORE_FOLDER", "SYNCCTL_CONFIG"] {
+            let variables = ["HOME": "/h", name: String(decoding: [0x2F, 0xFF, 0x61], as: UTF8.self)]
+            let words = problem { () throws(ConfigurationError) in
+                _ = try ConfigurationSources(ProgramNames("syncctl"), variables: variables)
+            }
+            #expect(words.hasPrefix("the environment variable \(name) is not UTF-8"))
+        }
+        _ = try ConfigurationSources(ProgramNames("syncctl"), variables: ["HOME": "/h", "OTHER": "\u{FFFD}"])
+    }
+
+    @Test func `a file with a secret must be private, and its name may begin with the home folder`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "c.json").path
+        func read(_ text: String, _ permissions: Int) throws(ConfigurationError) -> String? {
+            try? Data(text.utf8).write(to: URL(filePath: path))
+            try? FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+            let variables = ["HOME": folder.path, "SYNCCTL_CONFIG": "~/c.json"]
+            return try ResolvedConfiguration<ClientKeys>(
+                ConfigurationSources(ProgramNames("syncctl"), variables: variables)
+            ).values.token
+        }
+        let secret = #"{"server": {"token": "canary-7f"}}"#
+        #expect(try read(secret, 0o600) == "canary-7f")
+        #expect(try read(#"{"log": {"level": "debug"}}"#, 0o644) == nil)
+        for permissions in [0o640, 0o604, 0o660] {
+            let words = problem { () throws(ConfigurationError) in _ = try read(secret, permissions) }
+            #expect(words.contains("server.token is a secret") && words.hasSuffix("chmod 600 \(path)"), "\(words)")
+            #expect(!words.contains("canary"))
+        }
+    }
+
     @Test func `a path in the home folder needs a home`() {
         let words = problem { () throws(ConfigurationError) in
             _ = try resolve(flags: ["store.folder": "~/x"], variables: [:])
@@ -320,7 +354,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
 }
 
 @Suite struct ServerAddressTests {
-    @Test(arguments: ["127.0.0.1", "127.255.0.9", "localhost", "a.localhost", "::1"])
+    @Test(arguments: ["127.0.0.1", "127.255.0.9", "localhost", "::1"])
     func `a loopback address is recognized`(host: String) {
         #expect(ServerAddress.isLoopback(host))
     }
@@ -328,7 +362,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
     /// Other software interprets some of these as octal numbers or as host names, so the token could be sent to another
     /// machine in plain text.
     @Test(arguments: [
-        "0127.0.0.1", "127.0.0.01", "+127.0.0.1", "127.0.0", "127.0.0.1.", "127.0.0.256", "128.0.0.1", "localhost.x",
+        "0127.0.0.1", "127.0.0.01", "+127.0.0.1", "127.0.0", "127.0.0.1.", "127.0.0.256", "128.0.0.1", "localhost.x", "a.localhost",
     ])
     func `an address that only looks like a loopback address is not one`(host: String) {
         #expect(!ServerAddress.isLoopback(host))

@@ -478,6 +478,19 @@ import Testing
         #expect(failure?.code == .corrupt, "\(String(describing: failure))")
     }
 
+    @Test func `a salvage keeps the last values of a deleted record with a pending edit`() throws {
+        let bytes = try Self.changed(
+            """
+            UPDATE sync_base SET is_deleted = 1, uid = 0, version = 0, field_versions = NULL,
+                fields = '{"username":"last"}', unknown = NULL
+            """)
+        let scratch = try Scratch()
+        let (_, store) = try Self.salvage(bytes, in: scratch)
+        try store.verify()
+        let bases = try RawDatabase(scratch.file).run("SELECT is_deleted, fields FROM sync_base")
+        #expect(!bases.isEmpty && Set(bases) == [#"1|{"username":"last"}"#])
+    }
+
     @Test func `a salvage keeps the versions of own commits and what the journal needs, and reports the rest`() throws {
         let id = "x'00112233445566778899aabbccddeeff'"
         let bytes = try Self.changed(

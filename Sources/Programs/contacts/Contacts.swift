@@ -26,7 +26,7 @@ import Tombolo
                 }
             }
         } catch {
-            try? FileHandle.standardError.write(contentsOf: Data("contacts: \(error)\n".utf8))
+            try? FileHandle.standardError.write(contentsOf: Data("contacts: \("\(error)".printable)\n".utf8))
             status = 1
         }
         exit(status)

@@ -69,12 +69,12 @@ struct KeptFiles {
     ///
     /// - Parameter index: the index of the WAL; nil if it is unknown. With it, SQLite reads all commits in the copy, and
     ///   damaged pages, too.
-    /// - Returns: whether the WAL is damaged.
-    func copy(to path: String, _ index: WALIndex?) throws -> Bool {
+    /// - Returns: the damage in the WAL.
+    func copy(to path: String, _ index: WALIndex?) throws -> WALFile.Damage {
         try Self.copy(database.path, to: path)
-        guard DatabaseFiles(path: wal).identity() != nil else { return false }
+        guard DatabaseFiles(path: wal).identity() != nil else { return .none }
         try Self.copy(wal, to: path + "-wal")
-        guard let index else { return false }
+        guard let index else { return .none }
         return try WALFile.acceptDamage(inCopy: path + "-wal", index)
     }
 

@@ -25,10 +25,10 @@ extension Salvage {
                 let id = row.recordID("id"), let space = row.integer("space").flatMap({ keys[$0] })
             else { return }
             let place = RecordPlace(table: table.position, id: id)
-            guard !places.contains(place), let base = base(in: row, id, table),
+            guard !places.contains(place), let (base, lastValues) = base(in: row, id, table),
                 base.record.map({ isFirst($0, at: place) }) ?? true
             else { return }
-            try transaction.setBase(place, base, in: space)
+            try transaction.setBase(place, base, in: space, lastValues: lastValues)
             places.insert(place)
         }
         // A base that is not stored, or cannot be read, is computed from the record: the values before the pending edits.
@@ -118,12 +118,14 @@ extension Salvage {
         return changed.filter { !created.contains($0.key) && !known.contains($0.key) }
     }
 
-    /// Returns a base; nil when it cannot be read.
-    private func base(in row: DamagedRow, _ id: RecordID, _ table: RecordTable) -> Base? {
+    /// Returns a base, with the last values of a deleted record; nil when it cannot be read.
+    private func base(
+        in row: DamagedRow, _ id: RecordID, _ table: RecordTable
+    ) -> (base: Base, lastValues: Patch?)? {
         guard let isDeleted = row.integer("is_deleted"), let fields = row.bytes("fields"),
             var patch = try? StoredForm.patch(from: fields, of: table.name)
         else { return nil }
-        if isDeleted != 0 { return .deleted }
+        if isDeleted != 0 { return (.deleted, patch) }
         guard let uid = row.integer("uid"), let version = row.integer("version"), version >= 0 else { return nil }
         if let bytes = row.bytes("unknown") {
             guard let unknown = try? StoredForm.patch(from: bytes, of: table.name) else { return nil }
@@ -134,7 +136,7 @@ extension Salvage {
             guard let versions = versions(bytes, at: record.version, in: table) else { return nil }
             record.fieldVersions = versions
         }
-        return .shown(record)
+        return (.shown(record), nil)
     }
 
     /// Copies the rows of records without pending changes.

@@ -18,20 +18,22 @@ struct Salvage {
     let shownTables: [RecordTable]
     /// Tables whose upper pages, schema, or WAL were rebuilt, so that rows may be missing without SQLite noticing.
     private let repaired: Set<String>
+    /// Whether the page with the number of entries may be older than the entries.
+    private let countsMayBeOld: Bool
     /// Whether a write of a collection that the models lack ends the salvage.
     private let refusesOtherModels: Bool
 
     private init(
-        kept: KeptFiles, damaged: DamagedDatabase, repaired: Set<String>, hasKnownTables: Bool,
-        refusesOtherModels: Bool, transaction: WriteTransaction
+        kept: KeptFiles, _ opened: Opened, refusesOtherModels: Bool, transaction: WriteTransaction
     ) {
         self.kept = kept
         self.refusesOtherModels = refusesOtherModels
-        self.damaged = damaged
-        self.repaired = repaired
+        damaged = opened.damaged
+        repaired = opened.repaired
+        countsMayBeOld = opened.walDamage == .lostPages
         self.transaction = transaction
         connection = transaction.connection
-        shownTables = hasKnownTables ? Self.shownTables(of: transaction.tables, in: damaged) : []
+        shownTables = opened.hasKnownTables ? Self.shownTables(of: transaction.tables, in: damaged) : []
     }
 
     // MARK: Files
@@ -86,13 +88,12 @@ struct Salvage {
             uri: SQLiteStore.uri(configuration, creating: true), configuration: configuration, tables: tables,
             newClient: newClient)
         try writer.checkpointAlone()
-        let (damaged, repaired, hasKnownTables) = try open(kept, index, as: copy, schemaOf: work, writer.connection)
+        let opened = try open(kept, index, as: copy, schemaOf: work, writer.connection)
         let report = try writer.inTransaction { connection in
             let transaction = try WriteTransaction(
                 on: connection, catalog: catalog, tables: writer.tables, limits: configuration.limits)
             let salvage = Salvage(
-                kept: kept, damaged: damaged, repaired: repaired, hasKnownTables: hasKnownTables,
-                refusesOtherModels: refusesOtherModels, transaction: transaction)
+                kept: kept, opened, refusesOtherModels: refusesOtherModels, transaction: transaction)
             let report = try salvage.run(newClient: newClient, now: now)
             try transaction.finish()
             return .commit(report)
@@ -101,19 +102,29 @@ struct Salvage {
         return report
     }
 
+    /// An opened copy of the damaged database.
+    private struct Opened {
+        let damaged: DamagedDatabase
+        /// The repaired tables.
+        let repaired: Set<String>
+        /// Whether the schema describes the tables of records. The schema of a new database does only if the damaged
+        /// one had the same tables at the same pages. Otherwise, values would be read as those of other fields or
+        /// records.
+        let hasKnownTables: Bool
+        let walDamage: WALFile.Damage
+    }
+
     /// Opens a copy of the damaged database, after repairing the pages that lead to its rows.
     ///
     /// - Parameter connection: a connection to the new database, `new`.
-    /// - Returns: the copy, the repaired tables, and whether the schema describes the tables of records. The schema of a
-    ///   new database does only if the damaged one had the same tables at the same pages. Otherwise, values would be read as
-    ///   those of other fields or records.
     private static func open(
         _ kept: KeptFiles, _ index: WALIndex?, as copy: DatabaseFiles, schemaOf new: DatabaseFiles,
         _ connection: Connection
-    ) throws -> (DamagedDatabase, repaired: Set<String>, hasKnownTables: Bool) {
+    ) throws -> Opened {
         var hasKnownTables = true
+        let walDamage = try kept.copy(to: copy.path, index)
         // Pages of the WAL may be missing, and then the rows in them, too.
-        var repaired: Set<String> = try kept.copy(to: copy.path, index) ? Set(trees.map(\.table)) : []
+        var repaired: Set<String> = walDamage == .none ? [] : Set(trees.map(\.table))
         if !isReadable(copy) { try? DamagedDatabase(copy.path).repairSchema() }
         if !isReadable(copy) {
             repaired.formUnion(trees.map(\.table))
@@ -123,7 +134,9 @@ struct Salvage {
             hasKnownTables = try DamagedDatabase(copy.path).hasTables(like: connection)
         }
         for tree in trees where try repair(tree, in: copy, schemaOf: connection) { repaired.insert(tree.table) }
-        return (try DamagedDatabase(copy.path), repaired, hasKnownTables)
+        return Opened(
+            damaged: try DamagedDatabase(copy.path), repaired: repaired, hasKnownTables: hasKnownTables,
+            walDamage: walDamage)
     }
 
     /// Whether the schema gives the location of the tables. As a side effect, the contents of the copy's WAL move into
@@ -687,7 +700,7 @@ struct Salvage {
 
     /// Returns the number of lost entries of a table; nil when it cannot be known.
     private func lost(_ saved: Int, _ unreadable: Int, expected: Int?, isWhole: Bool) -> Int? {
-        if let expected { return max(expected - saved, unreadable) }
+        if let expected, !countsMayBeOld { return max(expected - saved, unreadable) }
         return isWhole ? unreadable : nil
     }
 }

@@ -177,7 +177,7 @@ extension WriteTransaction {
     /// Stores a record's base; `absent` deletes it.
     ///
     /// - Parameter space: the key of the space in which the server has shown the record or its deletion.
-    func setBase(_ place: RecordPlace, _ base: Base, in space: Int64) throws {
+    func setBase(_ place: RecordPlace, _ base: Base, in space: Int64, lastValues known: Patch? = nil) throws {
         let table = tables[place.table]
         let statement = try connection.statement(
             """
@@ -189,7 +189,7 @@ extension WriteTransaction {
         switch base {
         case .absent: return try dropBase(place)
         case .deleted:
-            let last = try shownBase(place).base.record?.patch(schema: table.model)
+            let last = try known ?? shownBase(place).base.record?.patch(schema: table.model)
             // The base is already marked as deleted. Keep it, with the values from before the deletion.
             if last == nil, try lastValues(of: place) != nil { return }
             statement.bind(3, 1)

@@ -132,16 +132,18 @@ extension WriteTransaction {
         var patches: [RecordAddress: Patch] = [:]
         var order: [RecordAddress] = []
         for target in created {
-            for dropped in try takeDroppedReferences(to: target.deleted) {
+            for dropped in try droppedReferences(to: target.deleted) {
                 let (record, field) = (dropped.record, dropped.field)
                 let id = try replacement(of: record, in: space) ?? record.id
                 guard let position = tables.firstIndex(where: { $0.model.collection == record.collection }),
                     case let model = tables[position].model, let index = model.position(of: field),
+                    // Records of other collections and spaces can have the same id.
                     model.fields[index].target == target.collection,
-                    let row = try row(RecordPlace(table: position, id: id)), try row.space == key(of: space),
-                    // Somebody may have set another reference since.
-                    row.record.values[index] == dropped.held
+                    let row = try row(RecordPlace(table: position, id: id)), try row.space == key(of: space)
                 else { continue }
+                try forgetDroppedReference(from: field, of: record)
+                // Somebody may have set another reference since.
+                guard row.record.values[index] == dropped.held else { continue }
                 let address = RecordAddress(record.collection, id)
                 if patches[address] == nil { order.append(address) }
                 patches[address, default: Patch()].set(field, to: .reference(target.replacement))
@@ -156,16 +158,16 @@ extension WriteTransaction {
 
     private typealias StoredReference = (record: RecordAddress, field: FieldName, held: FieldValue)
 
-    private func takeDroppedReferences(to target: RecordID) throws -> [StoredReference] {
-        let take = try connection.statement(
-            "DELETE FROM sync_dropped_reference WHERE target = ?1 RETURNING collection, id, field, held")
-        take.bind(1, target)
+    private func droppedReferences(to target: RecordID) throws -> [StoredReference] {
+        let find = try connection.statement(
+            "SELECT collection, id, field, held FROM sync_dropped_reference WHERE target = ?1")
+        find.bind(1, target)
         var references: [StoredReference] = []
-        while try take.step() {
-            guard let collection = CollectionName(rawValue: take.text(0)), let field = FieldName(rawValue: take.text(2))
+        while try find.step() {
+            guard let collection = CollectionName(rawValue: find.text(0)), let field = FieldName(rawValue: find.text(2))
             else { continue }
-            let held: FieldValue = take.isNull(3) ? .null : .reference(try take.recordID(3))
-            references.append((RecordAddress(collection, try take.recordID(1)), field, held))
+            let held: FieldValue = find.isNull(3) ? .null : .reference(try find.recordID(3))
+            references.append((RecordAddress(collection, try find.recordID(1)), field, held))
         }
         return references
     }
@@ -173,16 +175,20 @@ extension WriteTransaction {
     /// Forgets the references that earlier restores dropped from the fields that edits set. An edit counts even if the
     /// field has its value already.
     private func forgetDroppedReferences(in edits: [RecordEdit]) throws {
-        let forget = try connection.statement(
-            "DELETE FROM sync_dropped_reference WHERE collection = ?1 AND id = ?2 AND field = ?3")
         for edit in edits {
             for (field, _) in edit.patch {
-                forget.bind(1, edit.collection.rawValue)
-                forget.bind(2, edit.record)
-                forget.bind(3, field.rawValue)
-                try forget.run()
+                try forgetDroppedReference(from: field, of: RecordAddress(edit.collection, edit.record))
             }
         }
+    }
+
+    private func forgetDroppedReference(from field: FieldName, of record: RecordAddress) throws {
+        let forget = try connection.statement(
+            "DELETE FROM sync_dropped_reference WHERE collection = ?1 AND id = ?2 AND field = ?3")
+        forget.bind(1, record.collection.rawValue)
+        forget.bind(2, record.id)
+        forget.bind(3, field.rawValue)
+        try forget.run()
     }
 
     /// Keeps a reference that a restore left out, with the one that its field has instead.

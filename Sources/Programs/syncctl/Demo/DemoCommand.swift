@@ -58,7 +58,8 @@ struct DemoCommand: AsyncParsableCommand {
 
     private func folder(random: () -> UInt64) throws -> String {
         if let keep {
-            let path = URL(filePath: keep).path(percentEncoded: false)
+            // A URL would resolve `..` by the text of the path, and find another folder behind a symbolic link.
+            let path = keep.hasPrefix("/") ? keep : "\(FileManager.default.currentDirectoryPath)/\(keep)"
             if let there = try? FileManager.default.contentsOfDirectory(atPath: path), !there.isEmpty {
                 throw CommandError(.usage, "--keep \(keep): the folder is not empty")
             }

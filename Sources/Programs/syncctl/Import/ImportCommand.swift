@@ -80,6 +80,11 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let format = try format()
+        if let type, format != .csv {
+            throw CommandError(
+                .usage, "--type \(type) is for --csv only",
+                advice: format == .jsonl ? "each line names its type" : "accounts become users, profiles, and avatars")
+        }
         let space = try space.map { name throws(CommandError) in try SpaceID(argument: name) }
         let terminal = options.terminal
         let input = try input(in: format)

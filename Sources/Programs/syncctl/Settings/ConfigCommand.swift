@@ -1,5 +1,6 @@
 import ArgumentParser
 import SyncBootstrap
+import SyncJSON
 import SyncProgram
 
 struct ConfigCommand: AsyncParsableCommand {
@@ -43,6 +44,8 @@ struct ConfigSchemaCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        options.terminal.say(TerminalText(document: String(ConfigurationSchema.text(ClientKeys.settings).dropLast())))
+        let schema = ConfigurationSchema.text(ClientKeys.settings)
+        let text = options.json ? try JSONValue(Array(schema.utf8)).text : String(schema.dropLast())
+        options.terminal.say(TerminalText(document: text))
     }
 }

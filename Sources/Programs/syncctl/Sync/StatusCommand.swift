@@ -49,6 +49,8 @@ struct StatusCommand: AsyncParsableCommand {
                 return .paused(failure.message, until: failure.retryAfter.map(client.runtime.now().advanced(by:)))
             }
             return failure.refusesDevice ? .refused(failure.message) : .offline(failure.message)
+        } catch let problem as ConfigurationError {
+            return .refused(problem.message)
         } catch {
             return .offline("\(error)")
         }

@@ -8,6 +8,8 @@ package struct ConfigurationFile: Sendable {
     package let values: [String: GivenValue]
     /// The dotted names of the objects, including empty ones.
     let sections: Set<String>
+    /// The permissions, if others than the owner have any; nil for other files.
+    let openPermissions: mode_t?
 
     /// An example that is valid for every program.
     private static let example = #"{"log": {"level": "debug"}}"#
@@ -22,8 +24,9 @@ package struct ConfigurationFile: Sendable {
     static func find(
         named flag: String?, _ program: ProgramNames, _ variables: [String: String]
     ) throws(ConfigurationError) -> ConfigurationFile? {
-        if let flag { return try ConfigurationFile(path: flag) }
-        if let named = variables[program.fileVariable], !named.isEmpty { return try ConfigurationFile(path: named) }
+        if let named = flag ?? variables[program.fileVariable], flag != nil || !named.isEmpty {
+            return try ConfigurationFile(path: ProgramNames.expanded(named, variables))
+        }
         guard let usual = program.configurationFile(variables), FileManager.default.fileExists(atPath: usual) else {
             return nil
         }
@@ -32,11 +35,13 @@ package struct ConfigurationFile: Sendable {
 
     init(path: String) throws(ConfigurationError) {
         let data: Data
+        var status = stat()
         switch RegularFile.open(path, allowsInherited: true) {
         case .refused(let reason):
             throw ConfigurationError("the configuration file \(path) was not read: \(reason)")
         case .open(let descriptor):
             let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            fstat(descriptor, &status)
             do {
                 data = try handle.read(upToCount: Self.largestSize + 1) ?? Data()
             } catch {
@@ -46,11 +51,13 @@ package struct ConfigurationFile: Sendable {
         guard data.count <= Self.largestSize else {
             throw ConfigurationError("the configuration file \(path) is larger than \(Self.largestSize) bytes")
         }
-        try self.init(path: path, text: data)
+        let isOpen = status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o077 != 0
+        try self.init(path: path, text: data, openPermissions: isOpen ? status.st_mode & 0o7777 : nil)
     }
 
-    package init(path: String, text: Data) throws(ConfigurationError) {
+    package init(path: String, text: Data, openPermissions: mode_t? = nil) throws(ConfigurationError) {
         self.path = path
+        self.openPermissions = openPermissions
         let tree: JSONValue
         do throws(JSONError) {
             tree = try JSONValue(Array(text))

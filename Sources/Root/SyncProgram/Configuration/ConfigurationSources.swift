@@ -24,6 +24,7 @@ package struct ConfigurationSources: Sendable {
         _ program: ProgramNames, flags: ConfigurationFlags = ConfigurationFlags(), variables: [String: String],
         fileNamed path: String? = nil
     ) throws(ConfigurationError) {
+        try program.requireReadable(variables)
         let file = try ConfigurationFile.find(named: path, program, variables)
         self.init(program, flags: flags, variables: variables, file: file)
     }

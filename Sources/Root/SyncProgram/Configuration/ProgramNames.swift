@@ -42,6 +42,28 @@ package struct ProgramNames: Hashable, Sendable {
         Self.folder("XDG_DATA_HOME", ".local/share", variables).map { "\($0)/\(name)" }
     }
 
+    /// Returns the path with a leading `~` replaced by the home folder.
+    static func expanded(_ path: String, _ variables: [String: String]) throws(ConfigurationError) -> String {
+        guard path == "~" || path.hasPrefix("~/") else { return path }
+        guard let home = variables["HOME"], !home.isEmpty else {
+            throw ConfigurationError("\(path): ~ cannot be expanded, because the variable HOME is not set")
+        }
+        return home + path.dropFirst()
+    }
+
+    /// Throws if a variable that the program reads has bytes that are not UTF-8. Foundation has replaced them with
+    /// U+FFFD, so the value would name another file.
+    func requireReadable(_ variables: [String: String]) throws(ConfigurationError) {
+        let shared = ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]
+        let unreadable = variables.filter { name, value in
+            (shared.contains(name) || name.hasPrefix(variablePrefix)) && value.unicodeScalars.contains("\u{FFFD}")
+        }
+        guard let name = unreadable.keys.min() else { return }
+        throw ConfigurationError(
+            "the environment variable \(name) is not UTF-8",
+            advice: "set the encoding of the terminal or the script to UTF-8")
+    }
+
     private static func folder(_ variable: String, _ usual: String, _ variables: [String: String]) -> String? {
         if let folder = variables[variable], folder.hasPrefix("/") { return folder }
         return variables["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/\(usual)" }

@@ -50,22 +50,18 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
                 "\(setting.name) is a secret, and every user of this machine can see the flags of a program",
                 advice: "give it as \(sources.program.variable(setting.name)) or in a file")
         }
-        let text = setting.rules.isPath ? try expanded(given.text, sources.variables["HOME"]) : given.text
+        if setting.isSecret, case .file(let path) = given.source, let permissions = sources.file?.openPermissions {
+            throw ConfigurationError(
+                "\(setting.name) is a secret, and others may read \(path) (permissions \(String(permissions, radix: 8))); expected 600",
+                advice: "chmod 600 \(path)")
+        }
+        let text = setting.rules.isPath ? try ProgramNames.expanded(given.text, sources.variables) : given.text
         guard setting.read(text, &values) else {
             let isShown = !setting.isSecret && !setting.rules.mayHoldSecret(given.text)
             let shown = isShown ? "'\(given.text.prefix(80))'" : "the value"
             throw ConfigurationError(
                 "\(setting.name) (\(given.source)): \(shown) is not \(setting.rules.expectation)")
         }
-    }
-
-    /// Returns the path with a leading `~` replaced by the home folder.
-    private static func expanded(_ path: String, _ home: String?) throws(ConfigurationError) -> String {
-        guard path == "~" || path.hasPrefix("~/") else { return path }
-        guard let home, !home.isEmpty else {
-            throw ConfigurationError("\(path): ~ cannot be expanded, because the variable HOME is not set")
-        }
-        return home + path.dropFirst()
     }
 
     /// Returns the value of a setting that may have no default in this environment.

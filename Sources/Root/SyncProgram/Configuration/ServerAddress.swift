@@ -26,7 +26,8 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     public var isLoopback: Bool { Self.isLoopback(host) }
 
     package static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || isLoopbackIPv4(host)
+        // A resolver may ask the network for names below localhost (RFC 6761 §6.3 only advises against it).
+        host == "localhost" || host == "::1" || isLoopbackIPv4(host)
     }
 
     private static func isLoopbackIPv4(_ host: String) -> Bool {

@@ -40,8 +40,12 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
 
     /// Reads the token in the first line of a file's contents.
     package init(contents: Data, of path: String) throws(ConfigurationError) {
+        guard contents.count <= Self.largestSize else {
+            throw ConfigurationError(
+                "server.token-file: \(path) is larger than \(Self.largestSize) bytes; expected a file with a token")
+        }
         let line = String(decoding: contents, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
-        guard let line, contents.count <= Self.largestSize, line.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
+        guard let line, line.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
             throw ConfigurationError(
                 "server.token-file: the first line of \(path) is not a valid token; expected printable ASCII without spaces"
             )
@@ -64,8 +68,8 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         }
     }
 
-    /// Maximum size of a token file, in bytes. Tokens have a few dozen bytes.
-    private static let largestSize = 4_096
+    /// Maximum size of a token file, in bytes. Tokens of a server have a few dozen bytes, web tokens a few thousand.
+    private static let largestSize = 8_192
 
     public var description: String { "********" }
     public var debugDescription: String { description }

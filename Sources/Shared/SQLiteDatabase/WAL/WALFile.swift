@@ -201,27 +201,39 @@ extension WALFile {
     /// A damaged page is kept if no later frame replaces it, because it may have rows that can be read. Nobody may have
     /// the copy open.
     ///
-    /// - Returns: whether the copy was changed.
+    /// - Returns: the damage that was found.
     @discardableResult
-    package static func acceptDamage(inCopy path: String, _ index: WALIndex) throws(DatabaseError) -> Bool {
-        guard let file = try WALFile(path, index, flags: O_RDWR) else { return false }
+    package static func acceptDamage(inCopy path: String, _ index: WALIndex) throws(DatabaseError) -> Damage {
+        guard let file = try WALFile(path, index, flags: O_RDWR) else { return .none }
         defer { close(file.descriptor) }
         guard file.salt == index.salt, file.endForSQLite(within: index.frameCount) < index.frameCount else {
-            return false
+            return .none
         }
         let before = file.pages(of: path.dropLast("-wal".count))
-        let (kept, pages) = file.framesToKeep(index.frameCount, pagesBefore: before)
+        let (kept, pages, losesPages) = file.framesToKeep(index.frameCount, pagesBefore: before)
         guard file.rewrite(kept, pages: pages) else { throw .file("write", path) }
-        return true
+        return losesPages ? .lostPages : .damagedPages
     }
 
-    /// Returns the numbers of the first frames, without those that are useless, and the number of pages that the
-    /// database has with them.
+    /// The damage in a WAL.
+    package enum Damage: Hashable, Sendable {
+        /// SQLite reads all commits.
+        case none
+        /// Some pages may have wrong bytes. Each is as new as the last commit.
+        case damagedPages
+        /// Some pages may be older than the last commit, because nothing tells which page a frame belongs to.
+        case lostPages
+    }
+
+    /// Returns the numbers of the first frames, without those that are useless, the number of pages that the database
+    /// has with them, and whether the page of a useless frame is unknown.
     ///
     /// A frame adds at most one page to the database. A larger page number in a damaged frame is damaged itself.
     ///
     /// - Parameter pagesBefore: the number of pages in the file of the database.
-    private func framesToKeep(_ count: Int, pagesBefore: UInt32) -> (numbers: [Int], pages: UInt32) {
+    private func framesToKeep(
+        _ count: Int, pagesBefore: UInt32
+    ) -> (numbers: [Int], pages: UInt32, losesPages: Bool) {
         var frames: [Frame] = []
         forEachFrame(count) { frames.append($1) }
         var newest: [UInt32: Int] = [:]
@@ -232,12 +244,14 @@ extension WALFile {
         }
         let damaged = frames.count { !$0.continues }
         let bound = Int(largest) + damaged
+        func hasPossiblePage(_ frame: Frame) -> Bool { frame.page > 0 && frame.page <= bound }
         let numbers = frames.indices.filter { number in
             let frame = frames[number]
-            if frame.continues { return true }
-            return frame.page > 0 && frame.page <= bound && (newest[frame.page] ?? -1) < number
+            return frame.continues || hasPossiblePage(frame) && (newest[frame.page] ?? -1) < number
         }
-        return (numbers, numbers.reduce(largest) { max($0, frames[$1].page) })
+        // A file that was cut has fewer frames.
+        let losesPages = frames.count < count || frames.contains { !$0.continues && !hasPossiblePage($0) }
+        return (numbers, numbers.reduce(largest) { max($0, frames[$1].page) }, losesPages)
     }
 
     /// Returns the number of pages in the file of a database; 0 if there is none.

@@ -56,12 +56,16 @@ extension FieldValue: Hashable {
         }
     }
 
-    /// The value in the form that both sides store: zero has no sign.
+    /// The value in the form that both sides store: zero has no sign, and JSON begins and ends without white space.
     ///
-    /// SQLite does not keep negative zero, and equality compares bits. Without one form, a device and the server would
-    /// hold different values of one field (S39).
+    /// SQLite does not keep negative zero, messages do not keep the white space around a JSON value, and equality
+    /// compares bits. Without one form, a device and the server would hold different values of one field (S39).
     public var canonical: FieldValue {
-        if case .real(let number) = self, number == 0 { .real(0) } else { self }
+        switch self {
+        case .real(let number) where number == 0: .real(0)
+        case .json(let text): .json(text.withoutOuterJSONSpace)
+        default: self
+        }
     }
 
     /// Whether there is no value. A JSON value of `null` is a value.
@@ -77,6 +81,17 @@ extension FieldValue: Hashable {
         case .text(let value), .json(let value): value.utf8.count
         case .reference: 16
         }
+    }
+}
+
+extension String {
+    /// The text without the characters at its ends that JSON counts as white space (RFC 8259 §2).
+    fileprivate var withoutOuterJSONSpace: String {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0A).contains(byte) || byte == 0x0D }
+        guard let first = utf8.first, let last = utf8.last, isSpace(first) || isSpace(last) else { return self }
+        let start = utf8.firstIndex { !isSpace($0) } ?? utf8.endIndex
+        let end = utf8[start...].lastIndex { !isSpace($0) }.map(utf8.index(after:)) ?? start
+        return String(self[start..<end])
     }
 }
 

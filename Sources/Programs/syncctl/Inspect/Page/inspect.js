@@ -342,10 +342,11 @@ function journalEntry(entry) {
     const row = entry.server.find(each => each.id === change.id);
     return [row && name !== undefined && name in row ? written(row[name]) : ''];
   };
-  const rows = isConflict
-    ? table(['record', 'field', 'kept', 'lost'], entry.conflicts.map(each => [target(each.type, each.id), data(each.field),
-      side(each.kept, each.keptBy, each.keptHere, each.rule === 'deleteWins'), side(each.lost, each.lostBy, each.lostHere, false)]))
-    : entry.changes && table(['record', 'field', 'value', ...entry.server ? ['the server has'] : []], changeRows(entry.changes, target, entry.server ? serverValue : undefined));
+  // An entry about a deleted record has conflicts, and the values that they do not show as changes.
+  const conflicts = isConflict && (entry.conflicts.length > 0 || !entry.changes)
+    && table(['record', 'field', 'kept', 'lost'], entry.conflicts.map(each => [target(each.type, each.id), data(each.field),
+      side(each.kept, each.keptBy, each.keptHere, each.rule === 'deleteWins'), side(each.lost, each.lostBy, each.lostHere, false)]));
+  const changes = entry.changes && table(['record', 'field', 'value', ...entry.server ? ['the server has'] : []], changeRows(entry.changes, target, entry.server ? serverValue : undefined));
   const problem = el('p', { class: 'problem', role: 'alert', hidden: true });
   const act = (word, name, done) => el('button', { type: 'button', 'data-key': `${name} ${entry.entry}`, onclick: async event => {
     const button = event.currentTarget;
@@ -365,8 +366,8 @@ function journalEntry(entry) {
   return el('li', { class: 'entry' },
     el('div', { class: 'top' }, el('span', { class: 'quiet mono' }, `${entry.entry}`), el('strong', {}, data(entry.what)),
       mark(entry.state === 'active' ? (isConflict ? '' : 'bad') : 'plain', entry.state), time(entry.at)),
-    el('p', { class: 'why quiet' }, data(entry.why)), rows ?? null,
-    entry.state === 'restored' ? null : el('div', { class: 'actions' }, rows ? act('Write these values again', 'restore', 'restored') : null,
+    el('p', { class: 'why quiet' }, data(entry.why)), conflicts || null, changes || null,
+    entry.state === 'restored' ? null : el('div', { class: 'actions' }, conflicts || changes ? act('Write these values again', 'restore', 'restored') : null,
       entry.state === 'active' ? act('Dismiss', 'dismiss', 'dismissed') : null),
     problem);
 }
