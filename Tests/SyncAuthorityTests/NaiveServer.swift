@@ -67,7 +67,10 @@ struct NaiveServer {
                 if deleted.contains(key) { return nil }
                 if var row {
                     guard row.space == transaction.space else { return nil }
-                    if row.creator != client || row.claimed != mutation.time {
+                    let differs = row.cells.contains { name, cell in
+                        cell.version == row.created && cell.value != patch[name] ?? .null
+                    }
+                    if row.creator != client || row.claimed != mutation.time || differs && !row.isDeleted {
                         // Another client has created the record, so the values of this create are merged into it.
                         guard !row.isDeleted else { return nil }
                         for (name, cell) in row.cells where !cell.isFresh && cell.stamp.client == client {

@@ -238,7 +238,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
 
     @Test func `a variable that is not UTF-8 is refused if the program reads it`() throws {
         for name in ["HOME", "XDG_DATA_HOME", "SYNCCTL_STORE_FOLDER", "SYNCCTL_CONFIG"] {
-            let variables = ["HOME": "/h", name: String(decoding: [0x2F, 0xFF, 0x61], as: UTF8.self)]
+            let variables = ["HOME": "/h"].merging([name: String(decoding: [0x2F, 0xFF, 0x61], as: UTF8.self)]) { $1 }
             let words = problem { () throws(ConfigurationError) in
                 _ = try ConfigurationSources(ProgramNames("syncctl"), variables: variables)
             }

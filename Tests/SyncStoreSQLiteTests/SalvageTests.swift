@@ -481,8 +481,9 @@ import Testing
     @Test func `a salvage keeps the last values of a deleted record with a pending edit`() throws {
         let bytes = try Self.changed(
             """
-            UPDATE sync_base SET is_deleted = 1, uid = 0, version = 0, field_versions = NULL,
-                fields = '{"username":"last"}', unknown = NULL
+            DELETE FROM sync_base;
+            INSERT INTO sync_base (collection, id, is_deleted, uid, version, fields, space)
+            SELECT collection, id, 1, -1, 0, '{"username":"last"}', 1 FROM sync_pending WHERE link = 'changes' LIMIT 1
             """)
         let scratch = try Scratch()
         let (_, store) = try Self.salvage(bytes, in: scratch)

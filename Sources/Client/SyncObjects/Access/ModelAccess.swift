@@ -76,12 +76,12 @@ extension ModelAccess {
     /// }
     /// ```
     ///
+    /// No other write of this client comes between the changes: `body` is called when the writes before it are done.
+    ///
     /// - Returns: The receipt, which is empty when nothing was changed.
-    /// - Throws: A `ModelError`, or the error that `body` throws. Edits then stay staged, and new objects remain
-    ///   drafts.
+    /// - Throws: A `ModelError`, or the error that `body` throws. The objects that `body` edits through the transaction
+    ///   then have the unsaved edits again that they had before, and new objects remain drafts.
     @discardableResult public func write(_ body: (ModelTransaction) throws -> Void) async throws -> Receipt {
-        let transaction = ModelTransaction(objects)
-        try body(transaction)
-        return try await objects.write(transaction)
+        try await objects.write(body)
     }
 }

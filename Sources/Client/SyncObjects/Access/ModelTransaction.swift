@@ -9,6 +9,10 @@ public final class ModelTransaction {
     private var problem: ModelError?
     /// Keeps the objects alive until they are written.
     private var held: [AnyObject] = []
+    /// The edited objects, each with the edits that were staged before.
+    private var earlier: [(cell: LiveCell, edits: LiveCell.StagedEdits)] = []
+    /// The edits of the same objects after the body of the transaction; empty before.
+    private var own: [LiveCell.StagedEdits] = []
 
     init(_ objects: LiveObjects) {
         self.objects = objects
@@ -34,6 +38,11 @@ public final class ModelTransaction {
 
     /// Writes the edits of an object in this transaction: those that `body` makes, and those that were staged before.
     public func edit<M: Model>(_ object: Live<M>, _ body: (Live<M>) -> Void = { _ in }) {
+        // Nothing is staged on an object that the transaction cannot write.
+        guard belongsToClient(object) else { return }
+        if !earlier.contains(where: { $0.cell === object.cell }) {
+            earlier.append((object.cell, object.cell.stagedEdits))
+        }
         body(object)
         add(object)
     }
@@ -57,6 +66,22 @@ public final class ModelTransaction {
 
     private func note(_ failure: ModelError) {
         if problem == nil { problem = failure }
+    }
+
+    /// Remembers the edits that the transaction has staged, because others may set values while they are written.
+    func finishStaging() {
+        own = earlier.map(\.cell.stagedEdits)
+    }
+
+    /// Gives the objects the edits that were staged before the transaction. Values that were set after `finishStaging`
+    /// stay.
+    ///
+    /// - Parameter others: The objects whose edits the caller restores.
+    func unstage(except others: [LiveCell] = []) {
+        if own.isEmpty { finishStaging() }
+        for ((cell, edits), own) in zip(earlier, own) where !others.contains(where: { $0 === cell }) {
+            cell.restage(edits, replacing: own)
+        }
     }
 
     /// Returns the cells to write and the cells to delete.

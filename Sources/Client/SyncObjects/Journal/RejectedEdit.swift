@@ -88,12 +88,14 @@ public final class RejectedEdit {
     /// Remembers the edits that the correction has staged, because others may set values while they are written.
     func finishStaging() {
         corrected = earlier.map(\.cell.stagedEdits)
+        transaction.finishStaging()
     }
 
     /// Gives the objects the edits that were staged before `stage`, in place of those of the correction. Values that were
     /// set after `finishStaging` stay.
     func unstage() {
         if corrected.isEmpty { finishStaging() }
+        transaction.unstage(except: earlier.map(\.cell))
         for ((cell, edits), corrected) in zip(earlier, corrected) { cell.restage(edits, replacing: corrected) }
     }
 }

@@ -47,12 +47,14 @@ final class LiveCell: Sendable {
         }
 
         /// The record as the authors of the edits saw it: fields with an edit have the versions that they had when they
-        /// were first set.
+        /// were first set, and the record has the newest version at which they hid nothing.
         func shown(toAuthorsIn schema: ModelSchema) -> Record? {
             guard var record = shown, !seen.isEmpty else { return shown }
             var versions = schema.fields.indices.map { record.version(ofFieldAt: $0) }
             for (name, version) in seen {
-                if let position = schema.position(of: name) { versions[position] = min(versions[position], version) }
+                guard let position = schema.position(of: name), version < versions[position] else { continue }
+                record.version = min(record.version, Version(versions[position].rawValue - 1))
+                versions[position] = version
             }
             record.fieldVersions = versions
             return record
@@ -140,6 +142,9 @@ final class LiveCell: Sendable {
     var current: LiveCell { state.withLock { $0.successor } ?? self }
 
     var shown: Record? { read { $0.shown } }
+
+    /// The record as the authors of the edits that are not written yet saw it.
+    var shownToAuthors: Record? { read { $0.shown(toAuthorsIn: schema) } }
 
     /// The records that the values refer to.
     var references: [RecordAddress] {
@@ -234,15 +239,18 @@ final class LiveCell: Sendable {
 
     /// Changes the edits of the cell that shows the record.
     private func change(_ edits: @Sendable (inout State) -> Void) {
-        let successor: LiveCell? = state.withLock { state in
-            if let successor = state.successor { return successor }
+        let (successor, isNew): (LiveCell?, Bool) = state.withLock { state in
+            if let successor = state.successor { return (successor, false) }
+            let before = (state.edits, state.values)
             edits(&state)
             rebase(&state)
+            // An observer that reverts an object must not be told of its own call again and again.
+            guard before != (state.edits, state.values) else { return (nil, false) }
             state.revision += 1
-            return nil
+            return (nil, true)
         }
         successor?.change(edits)
-        announce()
+        if isNew { announce() }
     }
 
     /// The fields that were set and not written, each with the value that the source last showed (null if none) and the

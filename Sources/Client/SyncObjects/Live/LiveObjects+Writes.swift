@@ -17,9 +17,25 @@ extension LiveObjects {
         try await carryOut(.write([], deleting: [cell.current]))
     }
 
-    func write(_ transaction: ModelTransaction) async throws(ModelError) -> Receipt {
-        let (written, deleted) = try transaction.steps()
-        return try await carryOut(.write(written.map(\.current), deleting: deleted.map(\.current)))
+    /// Writes the changes that `body` makes. See `ModelAccess.write(_:)`.
+    ///
+    /// The edits are staged on objects that other tasks may save. Between the first edit and the write, no other write
+    /// may collect them, because it would write a part of the transaction.
+    func write(_ body: (ModelTransaction) throws -> Void) async throws -> Receipt {
+        try await writes.withLock { () async throws in
+            let transaction = ModelTransaction(self)
+            do {
+                try body(transaction)
+                transaction.finishStaging()
+                let (written, deleted) = try transaction.steps()
+                let prepared = try prepare(written.map(\.current), deleting: deleted.map(\.current))
+                guard !prepared.edits.isEmpty else { return finish(prepared, nil) }
+                return finish(prepared, try await source.write(prepared.edits.map(\.edit), now: runtime.now()))
+            } catch {
+                transaction.unstage()
+                throw error
+            }
+        }
     }
 
     /// Writes corrected values in place of a journal entry. See `RejectedWrite.edit`.
@@ -138,7 +154,7 @@ extension LiveObjects {
             case .draft: prepared.discarded.append(cell)
             case .here:
                 guard let id = cell.id else { continue }
-                prepared.edits.append((cell, ModelEdit(.delete(cell.collection, id), shown: cell.shown)))
+                prepared.edits.append((cell, ModelEdit(.delete(cell.collection, id), shown: cell.shownToAuthors)))
             case .awaited, .notHere: throw cell.nothingHere
             case .gone: if let last = try unconfirmedWrite(of: cell) { prepared.earlier.append(last) }
             }

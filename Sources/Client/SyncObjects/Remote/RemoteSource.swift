@@ -32,8 +32,8 @@ public final class RemoteSource: ModelSource {
 
     private struct Unanswered: Sendable {
         let edits: [ModelEdit]
-        let transaction: Transaction
-        let payload: PayloadHash
+        var transaction: Transaction
+        var payload: PayloadHash
         /// Whether an attempt under the current identity got no response, so that the server may have applied it.
         var mayHaveArrived = false
         /// The numbers of such attempts under earlier identities.
@@ -260,6 +260,12 @@ public final class RemoteSource: ModelSource {
                     write.formerly.append(FormerNumber(identity: identity, number: number, hash: write.payload))
                     write.mayHaveArrived = false
                 }
+                if case .epochChanged = refusal {
+                    // The versions that the author saw belong to a history that the server has lost.
+                    write.transaction = Transaction(
+                        space: space, mutations: write.transaction.mutations.map(\.havingSeenNothing))
+                    write.payload = try payload(of: write.transaction)
+                }
                 session.withLock { [write] session in
                     session.identity = session.identity.next
                     session.number = .first
@@ -311,6 +317,17 @@ public final class RemoteSource: ModelSource {
         return WriteTicket(sequence: nil, shown: shown)
     }
 
+    /// Returns a record with the values of an own write. Its version stays that of the last read: others may have changed
+    /// other fields since, and a delete must not claim to have seen them.
+    private static func record(
+        _ shown: Record, afterOwn patch: Patch, at version: Version, _ schema: ModelSchema
+    ) -> Record {
+        var record = shown.updated(by: patch, at: version, schema: schema)
+        record.fieldVersions = schema.fields.indices.map { record.version(ofFieldAt: $0) }
+        record.version = shown.version
+        return record
+    }
+
     private func records(of edits: [ModelEdit], after applied: Applied) -> [RecordAddress: Record] {
         var records: [RecordAddress: Record] = [:]
         for edit in edits where records[edit.edit.address] == nil {
@@ -321,7 +338,9 @@ public final class RemoteSource: ModelSource {
                 records[edit.edit.address] = Record(
                     id: id, uid: uid, version: applied.version, creating: patch, schema: schema)
             case .update(_, _, let patch):
-                records[edit.edit.address] = edit.shown?.updated(by: patch, at: applied.version, schema: schema)
+                records[edit.edit.address] = edit.shown.map {
+                    Self.record($0, afterOwn: patch, at: applied.version, schema)
+                }
             case .delete: break
             }
         }

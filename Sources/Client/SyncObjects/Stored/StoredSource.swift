@@ -79,17 +79,22 @@ public struct StoredSource: ModelSource {
         LocalWrite(edits.map(\.edit), seen: seen(by: edits), in: try space(of: edits))
     }
 
-    /// Returns the versions of the fields that the authors of updates saw.
+    /// Returns the versions of the fields that the authors saw: of those that an update sets, and of all fields of a
+    /// record that is deleted.
     private func seen(by edits: [ModelEdit]) -> SeenVersions {
         var seen: SeenVersions = [:]
         for edit in edits {
-            guard case .update(let collection, let id, let patch) = edit.edit, let shown = edit.shown,
-                let schema = catalog[collection]
-            else { continue }
-            let versions = patch.compactMap { name, _ in
+            guard let shown = edit.shown, let schema = catalog[edit.edit.collection] else { continue }
+            let names: [FieldName]
+            switch edit.edit {
+            case .create: continue
+            case .update(_, _, let patch): names = patch.map { name, _ in name }
+            case .delete: names = schema.fields.map(\.name)
+            }
+            let versions = names.compactMap { name in
                 schema.position(of: name).map { (name, shown.version(ofFieldAt: $0)) }
             }
-            seen[RecordAddress(collection, id)] = Dictionary(versions, uniquingKeysWith: min)
+            seen[edit.edit.address] = Dictionary(versions, uniquingKeysWith: min)
         }
         return seen
     }

@@ -13,6 +13,7 @@ extension CatalogMigration {
         let select = try connection.prepare(
             "SELECT id, space, uid, version, fields FROM sync_foreign WHERE collection = ?1 AND id > ?2 ORDER BY id LIMIT 1"
         )
+        let incomplete = try IncompleteSpaces(in: connection)
         var after: RecordID?
         while true {
             select.bind(1, table.name)
@@ -34,6 +35,8 @@ extension CatalogMigration {
                     space: select.integer(1))
             }
             _ = try row.record.takeKnownFields(of: table.model)
+            row.record.limitVersions(
+                ofNewFields: Array(table.model.fields.indices), toFeedOf: incomplete.versions[row.space])
             let upsert = try table.statement(.upsert, on: connection)
             do {
                 try table.bind(row, to: upsert)
@@ -59,17 +62,21 @@ extension CatalogMigration {
     /// - Throws: `incompatibleModels` if a new field has another type than its values.
     func takeNewFields(of table: RecordTable, from first: Int) throws {
         let own = try OwnVersions(in: connection)
+        let incomplete = try IncompleteSpaces(in: connection)
         let new = Array(table.columnOrder[first...])
-        try fillRows(of: table, new, own)
+        try fillRows(of: table, new, own, incomplete)
         try checkBases(of: table, new)
-        try limitBaseVersions(of: table, new, own)
+        try limitBaseVersions(of: table, new, own, incomplete)
     }
 
-    private func fillRows(of table: RecordTable, _ new: [Int], _ own: OwnVersions) throws {
+    private func fillRows(
+        of table: RecordTable, _ new: [Int], _ own: OwnVersions, _ incomplete: IncompleteSpaces
+    ) throws {
         let find = try connection.prepare(
             """
             SELECT sync_row FROM \(table.quoted)
             WHERE sync_unknown IS NOT NULL OR sync_fields IS NOT NULL AND (sync_space, version) IN (\(OwnVersions.select))
+                OR \(incomplete.condition(space: "sync_space"))
             """)
         var rows: [Int64] = []
         try find.forEachRow { rows.append($0.integer(0)) }
@@ -85,6 +92,7 @@ extension CatalogMigration {
             let taken = try row.record.takeKnownFields(of: table.model)
             row.record.limitVersions(
                 ofNewFields: new, taken: taken, to: own.latestForeign(upTo: row.record.version, in: row.space))
+            row.record.limitVersions(ofNewFields: new, toFeedOf: incomplete.versions[row.space])
             let upsert = try table.statement(.upsert, on: connection)
             try table.bind(row, to: upsert)
             try upsert.run()
@@ -106,12 +114,15 @@ extension CatalogMigration {
     }
 
     /// Gives the new fields in `sync_base` their versions. Their values are found by name when the base is read.
-    private func limitBaseVersions(of table: RecordTable, _ new: [Int], _ own: OwnVersions) throws {
+    private func limitBaseVersions(
+        of table: RecordTable, _ new: [Int], _ own: OwnVersions, _ incomplete: IncompleteSpaces
+    ) throws {
         let find = try connection.prepare(
             """
             SELECT id, unknown FROM sync_base
-            WHERE collection = ?1 AND is_deleted = 0 AND (unknown IS NOT NULL OR field_versions IS NOT NULL)
-                AND (space, version) IN (\(OwnVersions.select))
+            WHERE collection = ?1 AND is_deleted = 0
+                AND ((unknown IS NOT NULL OR field_versions IS NOT NULL) AND (space, version) IN (\(OwnVersions.select))
+                    OR \(incomplete.condition(space: "space")))
             """)
         find.bind(1, table.name)
         var found: [(id: RecordID, taken: [Int])] = []
@@ -128,6 +139,7 @@ extension CatalogMigration {
             guard case (.shown(var record), let space?)? = try Base.stored(id, in: table, connection) else { continue }
             record.limitVersions(
                 ofNewFields: new, taken: taken, to: own.latestForeign(upTo: record.version, in: space))
+            record.limitVersions(ofNewFields: new, toFeedOf: incomplete.versions[space])
             update.bind(1, table.name)
             update.bind(2, id)
             update.bind(3, blob: FieldVersions.encode(record, order: table.columnOrder))
@@ -189,5 +201,38 @@ extension Record {
             versions[position] = taken.contains(position) && foreign > .zero ? foreign : max(foreign, oldest)
         }
         fieldVersions = versions.allSatisfy { $0 == version } ? [] : versions
+    }
+
+    /// Lowers the versions of new fields of a record that a snapshot has shown ahead of the change feed.
+    ///
+    /// Commits of the feed have set values that the build did not know, whatever their versions were. The commits that
+    /// follow must set the fields again.
+    ///
+    /// - Parameter feed: the version of the feed; nil if the space is complete.
+    fileprivate mutating func limitVersions(ofNewFields new: [Int], toFeedOf feed: Version?) {
+        guard let feed, feed < version else { return }
+        var versions = values.indices.map { version(ofFieldAt: $0) }
+        for position in new { versions[position] = min(versions[position], feed) }
+        fieldVersions = versions.allSatisfy { $0 == version } ? [] : versions
+    }
+}
+
+/// The spaces whose first or fresh copy is not complete, so that records can be ahead of the change feed.
+private struct IncompleteSpaces {
+    /// The version of the change feed of each space, by the key of the space.
+    private(set) var versions: [Int64: Version] = [:]
+
+    init(in connection: Connection) throws {
+        try connection.prepare("SELECT key, version FROM sync_space WHERE phase IN ('snapshot', 'catching_up')")
+            .forEachRow { versions[$0.integer(0)] = Version($0.integer(1)) }
+    }
+
+    /// Returns the SQL condition of a record that is ahead of the feed.
+    ///
+    /// - Parameter space: the column with the key of the record's space.
+    func condition(space: String) -> String {
+        guard !versions.isEmpty else { return "FALSE" }
+        return versions.sorted { $0.key < $1.key }
+            .map { "\(space) = \($0.key) AND version > \($0.value.rawValue)" }.joined(separator: " OR ")
     }
 }

@@ -178,7 +178,8 @@ extension WriteTransaction {
             }
             draft.current = nil
             if let original = draft.original {
-                draft.kind = .delete(seen: try versionSeen(of: original.record, at: place, in: space))
+                let known = try versionSeen(of: original.record, at: place, in: space)
+                draft.kind = .delete(seen: min(known, original.record.version(seenBy: shown, in: table.model)))
             }
             return draft
         }

@@ -80,6 +80,28 @@ extension WriteTransaction {
         change.touchesOutbox = true
     }
 
+    /// Removes the edits of earlier held entries that an applied entry has replaced.
+    ///
+    /// A held entry is sent later, under a higher number, and the server trusts that a device knows its own edits. It
+    /// would replace the user's newer value with the older one.
+    func removeReplacedEdits(by applied: StoredEntry) throws {
+        for place in try changedPlaces(of: applied.transaction) {
+            for sequence in try sequences(linkedTo: place, onlyChanging: true, upTo: applied.sequence - 1) {
+                guard var held = try entry(sequence), held.heldFor != nil, held.space == applied.space else { continue }
+                let mutations = held.transaction.mutations.compactMap { $0.withoutEdits(replacedBy: applied.transaction) }
+                guard mutations != held.transaction.mutations else { continue }
+                guard !mutations.isEmpty else {
+                    try removeAndRecompute([held])
+                    continue
+                }
+                // The hold stays: the entry still names what the server does not know.
+                held.heldFor = nil
+                try replace(held, with: Transaction(space: held.space, mutations: mutations))
+                for place in try changedPlaces(of: held.transaction) { try recompute(place) }
+            }
+        }
+    }
+
     /// Returns the reason for holding back an earlier entry that changes the same record, or that creates a record
     /// which this entry refers to.
     private func reasonOfDependency(_ entry: StoredEntry) throws -> String? {
@@ -106,6 +128,23 @@ extension WriteTransaction {
             if let other = try self.entry(sequence), other.heldFor != nil, other.space == entry.space { return other }
         }
         return nil
+    }
+}
+
+extension Mutation {
+    /// Returns the mutation without the edits of fields that a later transaction sets, or of a record that it deletes; nil
+    /// if nothing is left.
+    fileprivate func withoutEdits(replacedBy later: Transaction) -> Mutation? {
+        guard case .update(var edits) = intent else { return self }
+        for mutation in later.mutations where mutation.address == address {
+            switch mutation.intent {
+            case .create: break
+            case .update(let newer): edits.removeAll { edit in newer.contains { $0.field == edit.field } }
+            case .delete: edits = []
+            }
+        }
+        guard !edits.isEmpty else { return nil }
+        return Mutation(collection: collection, record: record, time: time, intent: .update(edits))
     }
 }
 

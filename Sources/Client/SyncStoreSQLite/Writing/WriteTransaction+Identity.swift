@@ -176,18 +176,3 @@ extension WriteTransaction {
         }
     }
 }
-
-extension Mutation {
-    /// This mutation without the versions that its user had seen.
-    fileprivate var havingSeenNothing: Mutation {
-        let intent: Intent =
-            switch intent {
-            case .create: intent
-            case .update(let edits):
-                .update(
-                    edits.map { FieldEdit(field: $0.field, value: $0.value, before: $0.before, seen: .zero) })
-            case .delete: .delete(seen: .zero)
-            }
-        return Mutation(collection: collection, record: record, time: time, intent: intent)
-    }
-}

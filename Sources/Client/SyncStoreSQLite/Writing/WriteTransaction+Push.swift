@@ -230,6 +230,7 @@ extension WriteTransaction {
             )
         }
         for assigned in uids { try assign(assigned) }
+        if meta.outbox.held > 0 { try removeReplacedEdits(by: entry) }
         var unnoted: [FieldConflict] = []
         for conflict in conflicts where try !isNoted(conflict) { unnoted.append(conflict) }
         if !unnoted.isEmpty { try note(merged: entry, unnoted, now: now) }

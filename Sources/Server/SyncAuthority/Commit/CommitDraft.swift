@@ -59,6 +59,7 @@ struct CommitDraft<Lookup: RecordLookup> {
             // A device may send a create again under a different identity. The create has already taken effect.
             let isRepeat =
                 before.creation.claimedTime == claimed && planner.author.isOrWas(before.creation.origin.stamp.client)
+                && before.mayHaveBeenCreated(with: patch)
             if !isRepeat {
                 guard before.isAlive else {
                     throw rejected(.recordDeleted, "\(address) has been deleted; a new record needs a new id", index)
@@ -156,15 +157,14 @@ struct CommitDraft<Lookup: RecordLookup> {
         let position = try existing(address, "delete", index)
         let record = records[position]
         guard record.isAlive else { return }
-        let unseen = (record.before?.fields ?? []).filter {
-            !$0.value.isNull && !hasSeen($0.name, of: record, upTo: seen, at: stamp)
-        }
+        let unseen = (record.before?.fields ?? []).filter { !hasSeen($0.name, of: record, upTo: seen, at: stamp) }
         if !unseen.isEmpty, planner.catalog[address.collection]?.deleteRule == .editWins {
             throw rejected(
                 .unseenEdits,
                 "\(address) has been edited since this device last pulled it: review it, then delete it again", index)
         }
-        for field in unseen {
+        // A field that was emptied has no value to lose.
+        for field in unseen where !field.value.isNull {
             try note(
                 FieldConflict(
                     collection: address.collection, record: address.id, field: field.name, base: .null,

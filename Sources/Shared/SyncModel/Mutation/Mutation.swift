@@ -89,3 +89,18 @@ extension Mutation {
         return values + 96
     }
 }
+
+extension Mutation {
+    /// This mutation without the versions that its user had seen.
+    package var havingSeenNothing: Mutation {
+        let intent: Intent =
+            switch intent {
+            case .create: intent
+            case .update(let edits):
+                .update(
+                    edits.map { FieldEdit(field: $0.field, value: $0.value, before: $0.before, seen: .zero) })
+            case .delete: .delete(seen: .zero)
+            }
+        return Mutation(collection: collection, record: record, time: time, intent: intent)
+    }
+}

@@ -285,6 +285,13 @@ extension PlainAuthority.State {
         return nil
     }
 
+    /// Returns whether the fields that nobody has changed since the creation have the values of a patch.
+    private static func hasInitialValues(_ row: PlainAuthority.Row, _ patch: Patch, _ schema: ModelSchema) -> Bool {
+        zip(schema.fields, row.cells).allSatisfy { field, cell in
+            cell.version != row.created || cell.value == patch[field.name] ?? .null
+        }
+    }
+
     private mutating func apply(
         _ mutation: Mutation, in transaction: Transaction, by author: PlainAuthority.Author,
         _ bug: PlainAuthority.Bug?, _ changes: inout [RecordChange], _ uids: inout [AssignedUID],
@@ -298,7 +305,8 @@ extension PlainAuthority.State {
         switch mutation.intent {
         case .create(let patch):
             if let origin = origins[id], origin.time == mutation.time,
-                origin.client == client || author.formerClients.contains(origin.client)
+                origin.client == client || author.formerClients.contains(origin.client),
+                rows[mutation.collection]?[id].map({ Self.hasInitialValues($0, patch, schema) }) ?? true
             {
                 // The client repeats the create under another identity. The create has already taken effect.
                 if let row = rows[mutation.collection]?[id] {

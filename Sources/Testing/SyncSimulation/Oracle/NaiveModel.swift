@@ -107,7 +107,9 @@ struct NaiveModel: Hashable, Sendable {
             switch mutation.intent {
             case .create(let patch):
                 // A device whose disk was rolled back may repeat an earlier creation, which has no effect.
-                if let known = created[address], known.time == mutation.time, arrival.isOrWas(known.identity.client) {
+                if let known = created[address], known.time == mutation.time, arrival.isOrWas(known.identity.client),
+                    rows[address].map({ Self.hasInitialValues($0, patch, schema) }) ?? true
+                {
                     continue
                 }
                 guard !dead.contains(address) else {
@@ -160,6 +162,13 @@ struct NaiveModel: Hashable, Sendable {
             seen.rows[address] = catalog[address.collection].map { row.prefix($0.fields.count) }
         }
         return seen
+    }
+
+    /// Returns whether the fields that nobody has changed since the creation have the values of a patch.
+    private static func hasInitialValues(_ row: Row, _ patch: Patch, _ schema: ModelSchema) -> Bool {
+        zip(schema.fields, row.values).enumerated().allSatisfy { position, field in
+            row.versions[position] != row.created || field.1 == patch[field.0.name] ?? .null
+        }
     }
 
     /// Returns whether the record exists, or existed.
