@@ -89,6 +89,35 @@ import TomboloModeling
         #expect(profile[profile.fields.fullName] == nil && server.recordCount == 2)
     }
 
+    @Test func `a delete after an own write does not claim to have seen what others have written since the last read`()
+        async throws
+    {
+        let objects = try objects()
+        let user = try await objects.create(UserModel.self) { $0[$0.fields.username] = "Ned" }
+        let read = server.version
+        _ = try await objects.create(UserModel.self) { $0[$0.fields.username] = "Arya" }
+        user[user.fields.username] = "Eddard"
+        try await user.save()
+        try await user.delete()
+        let mutations = try #require(server.pushes.last).transactions.flatMap(\.transaction.mutations)
+        #expect(mutations.map(\.intent) == [.delete(seen: read)])
+    }
+
+    @Test func `a write that is sent again in a new history has seen nothing of it`() async throws {
+        let objects = try objects()
+        let user = try await objects.create(UserModel.self) { $0[$0.fields.username] = "Ned" }
+        server.refuseNext(.epochChanged(Epoch(rawValue: "restored")))
+        user[user.fields.username] = "Eddard"
+        try await user.save()
+        let mutations = try #require(server.pushes.last).transactions.flatMap(\.transaction.mutations)
+        #expect(
+            mutations.map(\.intent) == [
+                .update([
+                    FieldEdit(field: "username", value: .text("Eddard"), before: .text("Ned"), seen: .zero)
+                ])
+            ])
+    }
+
     /// Until the response, the receipt looks up an object whose record it cannot know, and that is no result.
     @Test func `the confirmation of a write does not cancel the loading of its object`() async throws {
         let objects = try objects()

@@ -64,6 +64,44 @@ import TomboloModeling
         #expect(source.groups == [1, 1, 1])
     }
 
+    @Test func `a save of another task takes no part of a transaction, whose failure leaves no edits`() async throws {
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        let bread = try await objects.create(Todo.self) { $0.title = "Bread" }
+        let ned = try objects.draft(Person.self) { $0.name = "Ned" }
+        source.close()
+        let first = await begin { try await ned.create() }
+        milk.title = "Oat milk"
+        let saved = await begin { try await milk.save() }
+        let (objects, source) = (objects, source)
+        let failed = Task {
+            try await objects.write { transaction in
+                transaction.edit(milk) { $0.isDone = true }
+                // If this transaction could wait with its edits, the save would write a part of them.
+                source.open()
+                transaction.edit(bread) { $0.title = "" }
+            }
+        }
+        // The transaction has its turn after the save.
+        for _ in 0..<100 { await Task.yield() }
+        #expect(!milk.isDone && bread.title == "Bread")
+        source.open()
+        _ = try await (first.value, saved.value)
+        let refusal = await #expect(throws: ModelError.self) { try await failed.value }
+        #expect(refusal?.message == "todo.title is empty")
+        #expect(milk.title == "Oat milk" && !milk.isDone && bread.title == "Bread")
+        #expect(milk.edits.isEmpty && bread.edits.isEmpty)
+    }
+
+    @Test func `a revert without edits is no change`() async throws {
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        let before = milk.version
+        milk.revert()
+        #expect(milk.version == before)
+        milk.title = "Oat milk"
+        milk.revert()
+        #expect(milk.version > before && milk.title == "Milk")
+    }
+
     @Test func `a write of a group that fails keeps its edits, and the others succeed`() async throws {
         var todos: [Live<Todo>] = []
         for number in 0..<3 { todos.append(try await objects.create(Todo.self) { $0.title = "Todo \(number)" }) }

@@ -183,6 +183,47 @@ import Testing
         #expect(rejection.message.contains("requires it as its author"))
     }
 
+    @Test func `a create with other values is no repeat, even at the same time`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        try world.push(&device, create("user", 1, at: 5, ["username": .text("ann"), "bio": .text("a")]))
+        try world.push(&device, update("user", 1, at: 6, "username", .text("eve")))
+        var copy = Device(1, incarnation: 1)
+        // The name has changed since the create, so it cannot be compared.
+        let repeated = try world.push(
+            &copy, create("user", 1, at: 5, ["username": .text("ann"), "bio": .text("a")]))
+        #expect(repeated.conflicts.isEmpty)
+        for patch: Patch in [
+            ["username": .text("ann"), "bio": .text("b")], ["username": .text("ann"), "bio": .text("c"), "rank": .integer(1)],
+        ] {
+            let other = try world.push(&copy, create("user", 1, at: 5, patch))
+            #expect(other.conflicts.map(\.field).contains("bio"))
+        }
+    }
+
+    @Test(arguments: [.text("x"), .null] as [FieldValue])
+    func `where edits win, a delete is rejected that has not seen an edit, even one that empties a field`(
+        value: FieldValue
+    ) throws {
+        var world = AuthorityWorld()
+        world.authority = Authority(
+            store: world.store,
+            catalog: SchemaCatalog([
+                ModelSchema(
+                    collection: "invoice", fields: [.text("hold"), .text("note"), .text("unused")],
+                    deleteRule: .editWins)
+            ]), policy: AuthorityPolicy(), histories: world.histories)
+        var (author, other) = (Device(1), Device(2))
+        try world.push(&author, create("invoice", 1, ["hold": .text("yes"), "note": .text("n")]))
+        try world.push(&author, update("invoice", 1, "hold", value, seen: Version(1)))
+        func delete(seen: Int64) -> Mutation {
+            Mutation(collection: "invoice", record: id(1), time: time(9), intent: .delete(seen: Version(seen)))
+        }
+        #expect(try world.push(&other, delete(seen: 1)).rejection == .unseenEdits)
+        #expect(try world.push(&other, delete(seen: 2)).rejection == nil)
+        #expect(try world.fetch("invoice", .id(id(1))) == nil)
+    }
+
     @Test func `a create that is repeated under a new incarnation takes effect once`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

@@ -88,6 +88,76 @@ import Testing
         #expect(offered == [own])
     }
 
+    // MARK: Records ahead of the change feed
+
+    /// Downloads a snapshot that shows a user as of version 5, and then the feed up to version 3, as an earlier build.
+    private func downloadsAsEarlierBuild(_ store: SQLiteStore) throws -> Epoch {
+        let epoch = Epoch(rawValue: "first")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
+        let shown = Record(
+            id: Samples.id(1), uid: UID(7), version: Version(5), values: [.text("eve"), .null],
+            fieldVersions: [Version(5), Version(1)], unknown: ["motto": .text("new")])
+        let rows = PullPage.Content.snapshot(
+            [SnapshotRows(collection: "users", records: [shown])], isFirst: true, isLast: true)
+        let first = PullPage(
+            space: .default, epoch: epoch, serverTime: .zero, content: rows, cursor: Cursor(rawValue: "at-2"),
+            version: Version(2), head: Version(5), hasMore: true, notices: [])
+        _ = try store.apply(first, after: nil, brake: nil, now: Samples.now)
+        try follow(store, epoch, from: 2, Self.commit(3, .updated(["motto": .text("old")])))
+        return epoch
+    }
+
+    private func follow(_ store: SQLiteStore, _ epoch: Epoch, from version: Int64, _ commits: Commit...) throws {
+        let end = version + Int64(commits.count)
+        let page = PullPage(
+            space: .default, epoch: epoch, serverTime: .zero, content: .commits(commits),
+            cursor: Cursor(rawValue: "at-\(end)"), version: Version(end), head: Version(5), hasMore: end < 5, notices: [])
+        _ = try store.apply(page, after: Cursor(rawValue: "at-\(version)"), brake: nil, now: Samples.now)
+    }
+
+    @Test(arguments: [false, true])
+    func `a build that learns a field during a snapshot gets the last value of the feed`(hasPending: Bool) throws {
+        let scratch = try Scratch()
+        let epoch: Epoch
+        do {
+            let store = try scratch.open()
+            epoch = try downloadsAsEarlierBuild(store)
+            if hasPending {
+                _ = try store.commit(
+                    [.update("users", Samples.id(1), ["age": .integer(41)])], in: .default, now: Samples.now)
+            }
+            store.close()
+        }
+        let store = try scratch.open(Self.later)
+        #expect(try store.record("users", .id(Samples.id(1)))?.values[1] == .text("old"))
+        try follow(
+            store, epoch, from: 3, Self.commit(4, .updated(["motto": .text("new")])),
+            Self.commit(5, .updated(["username": .text("eve")])))
+        let record = try #require(try store.record("users", .id(Samples.id(1))))
+        #expect(record.values == [.text("eve"), .text("new"), hasPending ? .integer(41) : .null])
+        #expect(record.version(ofFieldAt: 1) == Version(4) && record.version == Version(5))
+        try store.verify()
+    }
+
+    @Test(arguments: [false, true])
+    func `a delete has not seen a commit of only fields that the build does not know`(changesBoth: Bool) throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        let epoch = Epoch(rawValue: "first")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
+        let motto: Patch = changesBoth ? ["motto": .text("new"), "age": .integer(7)] : ["motto": .text("new")]
+        let commits = [
+            Self.commit(1, .created(uid: UID(7), ["username": .text("ada")])), Self.commit(2, .updated(motto)),
+        ]
+        _ = try store.apply(Self.page(.commits(commits), to: 2, of: epoch), after: nil, brake: nil, now: Samples.now)
+        _ = try store.commit([.delete("users", Samples.id(1))], in: .default, now: Samples.now)
+        let batch = try #require(try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_999), now: Samples.now))
+        let seen = Version(changesBoth ? 2 : 1)
+        #expect(batch.transactions[0].transaction.mutations.map(\.intent) == [.delete(seen: seen)])
+    }
+
     // MARK: Declarations that differ from the server's
 
     private static let score = FieldSchema.integer("score")

@@ -427,6 +427,28 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
+    @Test func `the delete of an object has not seen what its unsaved edit hides`() throws {
+        let testbed = try SyncTestbed(models: [LaxTodo.self])
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        milk.title = "Oat milk"
+        let seen = try tablet.object(LaxTodo.self, id: #require(milk.id))
+        try testbed.run {
+            seen.title = "Soy milk"
+            try await seen.save().confirmed()
+        }
+        try testbed.settle()
+        try testbed.run { try await milk.delete() }
+        try testbed.settle()
+        for device in [phone, tablet] {
+            let merge = try #require(try device.merges.all().first)
+            #expect(merge.fields.map { $0.lost(milk.fields.title) } == ["Soy milk"])
+            try merge.accept()
+        }
+        try testbed.finish()
+    }
+
     @Test func `an edit staged before the record arrives conflicts with the values of the record`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))

@@ -116,6 +116,23 @@ extension LocalStoreConformance {
                     batch.transactions.flatMap(\.transaction.createdRecords), is: [ada], "what is sent again")
                 try fixture.expect(try fixture.store.outboxSummary().held, is: 0, "the count of held entries")
             },
+            Check("a transaction that waits for the server's models loses the edits that later ones have replaced") {
+                fixture in
+                let (ada, _) = try fixture.createUser("ada")
+                _ = try fixture.push()
+                try fixture.response(.first, fixture.applied(1))
+                _ = try fixture.written(.update("users", ada, ["username": .text("ann"), "age": .integer(40)]))
+                _ = try fixture.push()
+                _ = try fixture.written(.update("users", ada, ["username": .text("eve")]))
+                _ = try fixture.push()
+                let unknown = Rejection(code: .unknownField, message: "there is no age", mutation: 0)
+                try fixture.response(TransactionNumber(1), .rejected(unknown))
+                try fixture.response(TransactionNumber(2), fixture.applied(2))
+                let batch = try fixture.push(.knowing(ServerModels(StoreFixture<Store>.catalog)))
+                let edits = batch.transactions.flatMap(\.transaction.mutations).map(\.patch)
+                try fixture.expect(edits, is: [["age": .integer(40)]], "what is sent later")
+                try fixture.expect(try fixture.user(ada)?.values.prefix(2), is: [.text("eve"), .integer(40)], "the record")
+            },
             Check("models for which another transaction was held before do not keep one that they have") { fixture in
                 let (ada, _) = try fixture.createUser("ada")
                 let old = try fixture.written(.update("users", ada, ["age": .integer(40)]))
