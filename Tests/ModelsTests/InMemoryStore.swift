@@ -162,7 +162,7 @@ final class InMemoryStore: LocalStore {
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { 0 }
 
     func restore(
-        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        journal number: Int64, leaving left: LeftChanges, now: WallTime,
         newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] { [] }
 

@@ -194,7 +194,8 @@ import Testing
             &copy, create("user", 1, at: 5, ["username": .text("ann"), "bio": .text("a")]))
         #expect(repeated.conflicts.isEmpty)
         for patch: Patch in [
-            ["username": .text("ann"), "bio": .text("b")], ["username": .text("ann"), "bio": .text("c"), "rank": .integer(1)],
+            ["username": .text("ann"), "bio": .text("b")],
+            ["username": .text("ann"), "bio": .text("c"), "rank": .integer(1)],
         ] {
             let other = try world.push(&copy, create("user", 1, at: 5, patch))
             #expect(other.conflicts.map(\.field).contains("bio"))

@@ -362,7 +362,8 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
     /// Other software interprets some of these as octal numbers or as host names, so the token could be sent to another
     /// machine in plain text.
     @Test(arguments: [
-        "0127.0.0.1", "127.0.0.01", "+127.0.0.1", "127.0.0", "127.0.0.1.", "127.0.0.256", "128.0.0.1", "localhost.x", "a.localhost",
+        "0127.0.0.1", "127.0.0.01", "+127.0.0.1", "127.0.0", "127.0.0.1.", "127.0.0.256", "128.0.0.1", "localhost.x",
+        "a.localhost",
     ])
     func `an address that only looks like a loopback address is not one`(host: String) {
         #expect(!ServerAddress.isLoopback(host))

@@ -112,7 +112,8 @@ import Testing
         let end = version + Int64(commits.count)
         let page = PullPage(
             space: .default, epoch: epoch, serverTime: .zero, content: .commits(commits),
-            cursor: Cursor(rawValue: "at-\(end)"), version: Version(end), head: Version(5), hasMore: end < 5, notices: [])
+            cursor: Cursor(rawValue: "at-\(end)"), version: Version(end), head: Version(5), hasMore: end < 5,
+            notices: [])
         _ = try store.apply(page, after: Cursor(rawValue: "at-\(version)"), brake: nil, now: Samples.now)
     }
 

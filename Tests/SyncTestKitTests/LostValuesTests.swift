@@ -100,6 +100,22 @@ import Testing
         }
     }
 
+    @Test func `a restore of selected changes leaves those whose fields have changed since the selection`() throws {
+        for here in [false, true] {
+            let (testbed, writer, other, note) = try Self.afterRestore()
+            let selection = try writer.store.lostEntries().selection()
+            #expect(selection.map(\.isLeft) == [false])
+            try Self.write(.update("note", note, ["body": .text("newer")]), on: here ? writer : other)
+            try testbed.settle()
+            for entry in selection { try Self.restore(entry.entry, leaving: entry.leftChanges, on: writer) }
+            try testbed.settle()
+            for device in [writer, other] {
+                #expect(try device.store.record("note", .id(note))?.values[1] == .text("newer"), "\(device.name)")
+            }
+            #expect(try Self.lost(writer).map { $0.mutations.map(\.patch) } == [[["body": .text("lost")]]])
+        }
+    }
+
     @Test func `a field that another device wrote after the backup has changed, even before its entry was made`() throws
     {
         let (testbed, writer, other, note) = try Self.devices()
@@ -374,7 +390,7 @@ import Testing
     /// Restores all lost entries that may be restored together.
     private static func restoreLost(on device: TestbedDevice) throws {
         for entry in try device.store.lostEntries().selection() where !entry.isLeft {
-            try restore(entry.entry, leaving: Set(entry.left.keys), on: device)
+            try restore(entry.entry, leaving: entry.leftChanges, on: device)
         }
     }
 
@@ -420,7 +436,7 @@ import Testing
     }
 
     private static func restore(
-        _ entry: Int64, leaving left: Set<LostChange> = [], on device: TestbedDevice
+        _ entry: Int64, leaving left: LeftChanges = [], on device: TestbedDevice
     ) throws {
         let now = device.runtime.now()
         let random = Guarded(device.runtime.generator)

@@ -15,6 +15,62 @@ public struct LostChange: Hashable, Sendable {
     }
 }
 
+/// The changes of a lost entry that a restore leaves in the journal.
+public struct LeftChanges: Hashable, Sendable, ExpressibleByArrayLiteral {
+    /// The changes that are left in any case.
+    public let changes: Set<LostChange>
+    /// The fields of other changes, as they were when the changes were chosen. A change is left, too, if its field is
+    /// different when the restore writes: its author has not seen that value.
+    package let shown: [LostChange: ShownField]
+
+    /// Leaves these changes, and no others.
+    public init(arrayLiteral changes: LostChange...) {
+        self.init(Set(changes))
+    }
+
+    package init(_ changes: Set<LostChange>, shown: [LostChange: ShownField] = [:]) {
+        self.changes = changes
+        self.shown = shown
+    }
+
+    /// Returns the changes of a transaction that are left.
+    ///
+    /// - Parameter record: returns a record that the transaction updates, or the record in place of it; nil if there is
+    ///   none.
+    package func changes(
+        of lost: Transaction, _ catalog: SchemaCatalog, record: (RecordAddress) throws -> Record?
+    ) rethrows -> Set<LostChange> {
+        guard !shown.isEmpty else { return changes }
+        var left = changes
+        for mutation in lost.mutations {
+            guard case .update(let edits) = mutation.intent, let schema = catalog[mutation.collection] else { continue }
+            let record = try record(mutation.address)
+            for edit in edits {
+                let change = LostChange(mutation.address, edit.field)
+                guard let shown = shown[change], let position = schema.position(of: edit.field) else { continue }
+                // Another entry may have restored the same value.
+                if let record, record.values[position] == edit.value || ShownField(position, of: record) == shown {
+                    continue
+                }
+                left.insert(change)
+            }
+        }
+        return left
+    }
+}
+
+/// A field as a person has seen it, for a comparison within one process.
+package struct ShownField: Hashable, Sendable {
+    private let version: Version
+    /// The hash of the value, because the values of a whole journal may not fit in memory.
+    private let hash: Int
+
+    package init(_ position: Int, of record: Record) {
+        version = record.version(ofFieldAt: position)
+        hash = record.values[position].hashValue
+    }
+}
+
 /// Selects which changes of several lost entries to restore together, so that none replaces a newer value.
 ///
 /// A change is left in the journal for one of these reasons:
@@ -44,11 +100,15 @@ package struct LostEntries: Sendable {
     package struct Selection: Hashable, Sendable {
         package let entry: Int64
         package internal(set) var left: [LostChange: Obstacle]
+        fileprivate let shown: [LostChange: ShownField]
         /// The number of the changes in the entry.
         package let changes: Int
 
         /// Whether all changes of the entry stay in the journal.
         package var isLeft: Bool { left.count == changes }
+
+        /// What a restore of the entry leaves in the journal.
+        package var leftChanges: LeftChanges { LeftChanges(Set(left.keys), shown: shown) }
     }
 
     private struct Entry {
@@ -58,12 +118,16 @@ package struct LostEntries: Sendable {
         private(set) var values: [Value] = []
         private var positions: [LostChange: Int] = [:]
         var left: [LostChange: Obstacle]
+        let shown: [LostChange: ShownField]
         var changes = 0
 
-        init(number: Int64, createsRecords: Bool, left: [LostChange: Obstacle]) {
+        init(
+            number: Int64, createsRecords: Bool, left: [LostChange: Obstacle], shown: [LostChange: ShownField]
+        ) {
             self.number = number
             self.createsRecords = createsRecords
             self.left = left
+            self.shown = shown
         }
 
         /// Sets the value of a field, which replaces an earlier one of the entry.
@@ -102,13 +166,14 @@ package struct LostEntries: Sendable {
     /// - Parameters:
     ///   - obstacles: The changes that cannot be restored without the other entries, with the reasons. The reason
     ///     `outdated` does not apply to an edit that replaced the last added value of its field.
+    ///   - shown: The fields that the entry's updates set, as they are now.
     ///   - replacements: The ids of the records that have replaced deleted records of the entry. A restore writes to them.
     package mutating func add(
         _ number: Int64, _ changes: Transaction, obstacles: [LostChange: Obstacle],
-        replacements: [RecordAddress: RecordID] = [:]
+        shown: [LostChange: ShownField] = [:], replacements: [RecordAddress: RecordID] = [:]
     ) {
         let createsRecords = changes.mutations.contains { if case .create = $0.intent { true } else { false } }
-        var entry = Entry(number: number, createsRecords: createsRecords, left: obstacles)
+        var entry = Entry(number: number, createsRecords: createsRecords, left: obstacles, shown: shown)
         for mutation in changes.mutations {
             let address = mutation.address
             let record = replacements[address].map { RecordAddress(address.collection, $0) } ?? address
@@ -169,7 +234,7 @@ package struct LostEntries: Sendable {
                 guard let other = selected[value.place], other.value.hash != value.hash else { continue }
                 left[value.change] = .otherEntry(other.entry)
             }
-            return Selection(entry: entry.number, left: left, changes: entry.changes)
+            return Selection(entry: entry.number, left: left, shown: entry.shown, changes: entry.changes)
         }
     }
 }
@@ -180,8 +245,9 @@ extension LocalStore {
         var lost = LostEntries()
         try forEachJournalEntry(state: .active) { entry throws(StoreError) in
             if case .lost(let changes) = entry.event {
+                let state = try state(of: changes)
                 lost.add(
-                    entry.number, changes, obstacles: try obstacles(to: changes),
+                    entry.number, changes, obstacles: state.obstacles, shown: state.shown,
                     replacements: try replacements(in: changes))
             }
             return true
@@ -201,7 +267,15 @@ extension LocalStore {
 
     /// Returns the lost changes that cannot be restored together with others, and why. Ignores the other entries.
     package func obstacles(to lost: Transaction) throws(StoreError) -> [LostChange: LostEntries.Obstacle] {
+        try state(of: lost).obstacles
+    }
+
+    /// Returns what keeps lost changes from being restored together with others, and the fields that they would set.
+    private func state(
+        of lost: Transaction
+    ) throws(StoreError) -> (obstacles: [LostChange: LostEntries.Obstacle], shown: [LostChange: ShownField]) {
         var obstacles: [LostChange: LostEntries.Obstacle] = [:]
+        var shown: [LostChange: ShownField] = [:]
         for mutation in lost.mutations {
             guard let schema = catalog[mutation.collection] else { continue }
             var record = try record(mutation.collection, .id(mutation.record))
@@ -226,13 +300,14 @@ extension LocalStore {
                 for name in others { obstacles[LostChange(mutation.address, name)] = .outdated }
             case .update(let edits):
                 for edit in edits {
-                    obstacles[LostChange(mutation.address, edit.field)] = record.obstacle(
-                        to: edit, isReplacement: isReplacement, schema)
+                    let change = LostChange(mutation.address, edit.field)
+                    obstacles[change] = record.obstacle(to: edit, isReplacement: isReplacement, schema)
+                    shown[change] = schema.position(of: edit.field).map { ShownField($0, of: record) }
                 }
             case .delete: break
             }
         }
-        return obstacles
+        return (obstacles, shown)
     }
 }
 

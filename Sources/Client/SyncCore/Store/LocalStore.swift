@@ -112,7 +112,7 @@ public protocol LocalStore: Sendable {
     ///   `missingRecord` or `danglingReference` when the entry requires a record that is not here (the message names an
     ///   entry that creates the record, if there is one); or a code that `commit` throws.
     func restore(
-        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        journal number: Int64, leaving left: LeftChanges, now: WallTime,
         newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence]
 

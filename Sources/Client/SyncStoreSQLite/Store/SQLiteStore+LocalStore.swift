@@ -278,7 +278,7 @@ extension SQLiteStore: LocalStore {
     }
 
     public func restore(
-        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        journal number: Int64, leaving left: LeftChanges, now: WallTime,
         newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
         try write { transaction in

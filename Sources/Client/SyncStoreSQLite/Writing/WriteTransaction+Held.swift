@@ -88,7 +88,9 @@ extension WriteTransaction {
         for place in try changedPlaces(of: applied.transaction) {
             for sequence in try sequences(linkedTo: place, onlyChanging: true, upTo: applied.sequence - 1) {
                 guard var held = try entry(sequence), held.heldFor != nil, held.space == applied.space else { continue }
-                let mutations = held.transaction.mutations.compactMap { $0.withoutEdits(replacedBy: applied.transaction) }
+                let mutations = held.transaction.mutations.compactMap {
+                    $0.withoutEdits(replacedBy: applied.transaction)
+                }
                 guard mutations != held.transaction.mutations else { continue }
                 guard !mutations.isEmpty else {
                     try removeAndRecompute([held])

@@ -5,7 +5,7 @@ import SyncModel
 // Writes the changes of a journal entry again, over the current records.
 extension WriteTransaction {
     func restore(
-        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        journal number: Int64, leaving left: LeftChanges, now: WallTime,
         newID: @escaping @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
         let entry = try journalEntry(number)
@@ -35,15 +35,21 @@ extension WriteTransaction {
     }
 
     private func restore(
-        _ entry: JournalEntry, leaving left: Set<LostChange>, now: WallTime, newID: @escaping @Sendable () -> RecordID
+        _ entry: JournalEntry, leaving left: LeftChanges, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
         // Many changes can name one record.
         var offered: [RecordAddress: Bool] = [:]
         var restored: [RecordAddress: Patch?] = [:]
         let space = try JournalReading.space(of: entry.number, connection)
         let search = CreationSearch(in: space)
+        var leftChanges = left.changes
+        if case .lost(let changes) = entry.event {
+            leftChanges = try left.changes(of: changes, catalog) { address in
+                try currentRecord(address, in: changes.space)
+            }
+        }
         let plan = try RestorePlan(
-            of: entry, leaving: left, in: space,
+            of: entry, leaving: leftChanges, in: space,
             RestorePlan.Records(
                 catalog, newID: newID, replacement: { try self.replacement(of: $0, in: space) },
                 space: { try self.table($0.collection).space(of: $0.id, on: self.connection) },
@@ -97,6 +103,14 @@ extension WriteTransaction {
         for reference in plan.droppedReferences { try keep(reference, in: space) }
         try setState(.restored, of: entry)
         return sequences
+    }
+
+    /// Returns a record, or the record that has replaced it; nil if there is neither.
+    private func currentRecord(_ address: RecordAddress, in space: SpaceID) throws -> Record? {
+        let table = try table(address.collection).position
+        if let row = try row(RecordPlace(table: table, id: address.id)) { return row.record }
+        guard let id = try replacement(of: address, in: space) else { return nil }
+        return try row(RecordPlace(table: table, id: id))?.record
     }
 
     /// Whether the server may have records of a space that this device does not have, because it has unfollowed the

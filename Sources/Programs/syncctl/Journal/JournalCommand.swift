@@ -128,23 +128,23 @@ struct RestoreJournal: AsyncParsableCommand {
             }
             let lost = try store.lostEntries().selection()
             if lost.isEmpty { options.terminal.note("the journal has no open entry about lost changes") }
-            let obstacles = Dictionary(uniqueKeysWithValues: lost.map { ($0.entry, $0.left) })
-            try restore(lost.filter { !$0.isLeft }.map(\.entry), leaving: obstacles, in: store, client)
-            for entry in lost.filter(\.isLeft).map(\.entry).sorted() {
-                sayLeft(entry, because: obstacles[entry] ?? [:])
+            let selected = Dictionary(uniqueKeysWithValues: lost.map { ($0.entry, $0) })
+            try restore(lost.filter { !$0.isLeft }.map(\.entry), of: selected, in: store, client)
+            for entry in lost.filter(\.isLeft).sorted(by: { $0.entry < $1.entry }) {
+                sayLeft(entry.entry, because: entry.left)
             }
         }
     }
 
-    /// - Parameter obstacles: The changes of each entry that stay in the journal, and why.
+    /// - Parameter selected: What stays in the journal of each entry about lost changes, and why.
     private func restore(
-        _ numbers: [Int64], leaving obstacles: [Int64: [LostChange: LostEntries.Obstacle]] = [:],
+        _ numbers: [Int64], of selected: [Int64: LostEntries.Selection] = [:],
         in store: any LocalStore, _ client: ClientComposition
     ) throws {
         var queue = RestoreQueue(numbers)
         let known = Set(try store.droppedReferences())
         // Some entries may be restored before one ends the command.
-        let result = Result { try restoreEach(&queue, leaving: obstacles, in: store, client) }
+        let result = Result { try restoreEach(&queue, of: selected, in: store, client) }
         sayDropped(try store.droppedReferences().filter { !known.contains($0) })
         try result.get()
         guard let first = queue.failures.first else { return }
@@ -156,23 +156,36 @@ struct RestoreJournal: AsyncParsableCommand {
     }
 
     private func restoreEach(
-        _ queue: inout RestoreQueue, leaving obstacles: [Int64: [LostChange: LostEntries.Obstacle]],
+        _ queue: inout RestoreQueue, of selected: [Int64: LostEntries.Selection],
         in store: any LocalStore, _ client: ClientComposition
     ) throws {
         var saved = false
         while let number = queue.next() {
             do {
                 let before = try store.journal(state: nil, limit: 1).first?.number ?? 0
-                let left = obstacles[number] ?? [:]
-                let sequences = try restore(number, leaving: Set(left.keys), in: store, client)
+                let sequences = try restore(
+                    number, leaving: selected[number]?.leftChanges ?? [], in: store, client)
                 if !sequences.isEmpty { saved = true }
                 let rest = try store.lostEntry(after: before)
-                say(number, sequences, rest: rest, isSaved: saved)
-                if let rest, !left.isEmpty { sayLeft(rest, because: left) }
+                say(number, sequences, rest: rest?.number, isSaved: saved)
+                if let rest, let reasons = try reasons(for: rest, selected[number], in: store) {
+                    sayLeft(rest.number, because: reasons)
+                }
             } catch {
                 try queue.refused(error)
             }
         }
+    }
+
+    /// Returns why a restore has left changes of an entry; nil if they only need a record that is missing.
+    private func reasons(
+        for rest: JournalEntry, _ selected: LostEntries.Selection?, in store: any LocalStore
+    ) throws(StoreError) -> [LostChange: LostEntries.Obstacle]? {
+        if let left = selected?.left, !left.isEmpty { return left }
+        // A sync may have brought other values since the entries were selected.
+        guard selected != nil, case .lost(let changes) = rest.event else { return nil }
+        let obstacles = try store.obstacles(to: changes)
+        return obstacles.isEmpty ? nil : obstacles
     }
 
     /// Reports the references that the restored records lack.
@@ -202,7 +215,7 @@ struct RestoreJournal: AsyncParsableCommand {
     private static let shownReferences = 10
 
     private func restore(
-        _ entry: Int64, leaving left: Set<LostChange>, in store: any LocalStore, _ client: ClientComposition
+        _ entry: Int64, leaving left: LeftChanges, in store: any LocalStore, _ client: ClientComposition
     ) throws(StoreError) -> [OutboxSequence] {
         let runtime = client.runtime
         return try store.restore(journal: entry, leaving: left, now: runtime.now()) {
@@ -278,11 +291,11 @@ extension LocalStore {
 
     /// Returns the number of the newest active entry if it is about lost changes, and newer than `number`; nil otherwise.
     /// A restore adds such an entry for changes that require a missing record.
-    fileprivate func lostEntry(after number: Int64) throws(StoreError) -> Int64? {
+    fileprivate func lostEntry(after number: Int64) throws(StoreError) -> JournalEntry? {
         guard let newest = try journal(state: .active, limit: 1).first, newest.number > number,
             case .lost = newest.event
         else { return nil }
-        return newest.number
+        return newest
     }
 }
 

@@ -44,7 +44,7 @@ struct PlantedStore: LocalStore, EngineStore {
     }
     var onRestore:
         @Sendable (
-            SimulatedDevice.Store, Int64, Set<LostChange>, WallTime, @escaping @Sendable () -> RecordID
+            SimulatedDevice.Store, Int64, LeftChanges, WallTime, @escaping @Sendable () -> RecordID
         ) throws(StoreError) -> [OutboxSequence] = { (base, number, left, now, newID) throws(StoreError) in
             try base.restore(journal: number, leaving: left, now: now, newID: newID)
         }
@@ -106,7 +106,7 @@ struct PlantedStore: LocalStore, EngineStore {
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? { try base.journalEntry(number) }
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { try base.dismissJournal(upTo: number) }
     func restore(
-        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        journal number: Int64, leaving left: LeftChanges, now: WallTime,
         newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
         try onRestore(base, number, left, now, newID)

@@ -97,7 +97,7 @@ struct SimulatedUser: Sendable {
         let before = try lostEntries()
         let selection = try store.lostEntries().selection()
         let chosen = selection.filter { !$0.isLeft }
-        let left = Dictionary(uniqueKeysWithValues: chosen.map { ($0.entry, Set($0.left.keys)) })
+        let left = Dictionary(uniqueKeysWithValues: chosen.map { ($0.entry, $0.leftChanges) })
         var queue = RestoreQueue(chosen.map(\.entry))
         while let number = queue.next() {
             guard let entry = try store.journalEntry(number) else {
@@ -134,7 +134,7 @@ struct SimulatedUser: Sendable {
     ///   - left: changes of a lost entry that stay in the journal.
     ///   - isChosen: whether the user has read the entry, and not only asked for all of its kind.
     private func restore(
-        _ entry: JournalEntry, leaving left: Set<LostChange> = [], now: WallTime, isChosen: Bool = true
+        _ entry: JournalEntry, leaving left: LeftChanges = [], now: WallTime, isChosen: Bool = true
     ) throws {
         if isChosen { oracle.saw(entry, on: device.name) }
         saw(entry)
@@ -173,7 +173,9 @@ struct SimulatedUser: Sendable {
             simulation.note(
                 "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
         }
-        if !sequences.isEmpty { try reportRestored(addresses, of: entry, left, made.withLock { $0 }, shown, isChosen) }
+        if !sequences.isEmpty {
+            try reportRestored(addresses, of: entry, left.changes, made.withLock { $0 }, shown, isChosen)
+        }
         if case .merged(let conflicts) = entry.event { try reportWrittenAgain(conflicts) }
         try checkIsSaidAgain(entry, after: newest)
     }

@@ -122,7 +122,7 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func restore(
-        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        journal number: Int64, leaving left: LeftChanges, now: WallTime,
         newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
         try watch(.writing) { try store.restore(journal: number, leaving: left, now: now, newID: newID) }
