@@ -30,8 +30,6 @@ final class BackgroundSync: Sendable {
 
     /// The time between two attempts to take the lease. An attempt is cheap, and makes no work for the other process.
     private static let leaseInterval = Duration.seconds(1)
-    /// The first and the longest wait between two calls of the token closure while the server refuses the token.
-    private static let tokenIntervals = (first: Duration.seconds(5), longest: Duration.seconds(300))
 
     /// - Parameter isWaiting: whether the sync begins with ``begin()``, and not at once.
     init(services: ClientServices, parts: ClientParts, token: TokenKeeper?, board: StatusBoard, isWaiting: Bool) {
@@ -130,19 +128,16 @@ final class BackgroundSync: Sendable {
         }
     }
 
-    /// Calls the token closure while the server refuses the token, with growing waits in between.
+    /// Calls the token closure while the server refuses the token.
     private func renew(_ token: TokenKeeper) async {
         let engine = services.engine
-        for await news in engine.status.subscribe() {
-            guard case .refused(let failure) = news.connection, failure.code == .unauthorized else { continue }
-            var wait = Self.tokenIntervals.first
-            while case .refused = engine.currentStatus.connection {
-                if await token.refresh() { engine.credentialsChanged() }
-                board.refresh()
-                guard (try? await parts.runtime.clock.sleep(for: wait)) != nil else { return }
-                wait = min(wait * 2, Self.tokenIntervals.longest)
-            }
+        let renewal = TokenRenewal(of: token, runtime: parts.runtime) {
+            engine.currentStatus.connection
+        } hasCalled: { [board] isNew in
+            if isNew { engine.credentialsChanged() }
+            board.refresh()
         }
+        await renewal.run(engine.status.subscribe())
     }
 
     /// Calls the token closure shortly before each token expires, if the expiry is known.
