@@ -96,7 +96,9 @@ struct Routes: HTTPResponder {
                 throw Self.unknownToken
             }
             return .call(call, body, principal, reservation)
-        case .hints: return .hints(request, principal, secret: secret, reservation)
+        case .hints:
+            connections.streamBegan(context.channel)
+            return .hints(request, principal, secret: secret, reservation)
         case .openAPI, .health, .readiness, .none: throw Refusal(.notFound, .malformed, "the route does not exist")
         }
     }

@@ -23,7 +23,7 @@ public struct SyncServerConfiguration: Sendable {
     /// The interval of heartbeats on an idle event stream. It must be shorter than the time that clients wait.
     public var heartbeat: Duration
     /// Maximum number of open connections. Beyond it, a new connection replaces one that has presented no valid token,
-    /// or that is idle.
+    /// that is idle, or that only has an event stream.
     public var maximumConnections: Int
     /// Maximum number of open connections from one address: an IPv4 address, or the first 64 bits of an IPv6 address.
     /// Behind a proxy, all clients share one address, so use the value of `maximumConnections`.

@@ -83,6 +83,33 @@ import Testing
         #expect(table.count == 3)
     }
 
+    /// Regression test: with a place for one connection, a device that listened for hints could neither push nor pull.
+    @Test func `the oldest event stream gives way if no other connection can`() {
+        for perAddress in [3, 1_000] {
+            var table = Self.table(total: perAddress == 3 ? 100 : 3, perAddress: perAddress)
+            for id in 1...3 {
+                _ = table.admit(id, from: Self.here)
+                // Without an accepted token, no request is an event stream.
+                table.streamBegan(id)
+                table.requestBegan(id)
+                table.authenticated(id)
+            }
+            #expect(table.admit(4, from: Self.here) == .refused)
+            table.streamBegan(3)
+            table.streamBegan(2)
+            #expect(table.admit(4, from: Self.here) == .admittedInstead(of: 3))
+            // The new connection, which is a stranger, is next.
+            #expect(table.admit(5, from: Self.here) == .admittedInstead(of: 4))
+            table.requestBegan(5)
+            table.authenticated(5)
+            // A stream that has ended is an idle connection.
+            table.requestEnded(2)
+            table.requestBegan(2)
+            #expect(table.admit(6, from: Self.here) == .refused)
+            #expect(table.count == 3)
+        }
+    }
+
     @Test func `late and repeated events change nothing`() {
         var table = Self.table(total: 2)
         _ = table.admit(1, from: Self.here)
@@ -92,6 +119,7 @@ import Testing
         table.authenticated(1)
         table.requestBegan(1)
         table.requestEnded(1)
+        table.streamBegan(1)
         table.requestEnded(2)
         #expect(table.count == 0 && table.strangers == 0)
     }

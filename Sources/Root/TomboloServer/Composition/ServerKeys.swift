@@ -53,10 +53,10 @@ package struct ServerKeys: SettingValues {
             Setting("listen.key-file", \.keyFile, .path, "Private key of the certificate (PEM)."),
             Setting(
                 "listen.connections", \.connections, .integer(16...1_000_000, "connections"),
-                "Maximum number of connections. Beyond it, a new connection replaces one without an accepted token, or an idle one."
+                "Maximum number of connections. Beyond it, a new connection replaces one without an accepted token, an idle one, or an event stream."
             ),
             Setting(
-                "listen.connections-per-address", \.connectionsPerAddress, .integer(1...1_000_000, "connections"),
+                "listen.connections-per-address", \.connectionsPerAddress, .integer(4...1_000_000, "connections"),
                 "Maximum number of connections from one IPv4 address or IPv6 /64 network. Behind a reverse proxy, set it to the value of listen.connections."
             ),
             Setting(

@@ -4,10 +4,12 @@
 /// connection to a full table replaces the oldest stranger. But while strangers hold at most their reserved share
 /// (`unauthenticatedShare`), the new one replaces the member that has been idle for longest, because strangers need
 /// time to present their tokens. If there is no connection of the preferred kind, the new one replaces one of the other
-/// kind. As a result, neither strangers nor members can keep all others out.
+/// kind. As a result, neither strangers nor members can keep all others out. If every connection is a member with a
+/// request in progress, the new one replaces the oldest event stream, which a device needs only to learn of changes
+/// sooner.
 ///
 /// If an address has `perAddress` connections, a new one from there replaces the oldest stranger of the address, or
-/// else its member that has been idle for longest.
+/// else its member that has been idle for longest, or else its oldest event stream.
 struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
     struct Limits: Hashable, Sendable {
         /// Maximum number of open connections.
@@ -22,7 +24,8 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         case admitted
         /// The new connection is admitted, and the caller must close this one, which is no longer in the table.
         case admittedInstead(of: ID)
-        /// Every connection of the full table, or of the address, is a member with a request in progress.
+        /// Every connection of the full table, or of the address, is a member with a request in progress that is no event
+        /// stream.
         case refused
     }
 
@@ -39,6 +42,8 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         var strangers = AgeQueue<ID>()
         /// The members without a request in progress, the longest idle first.
         var idleMembers = AgeQueue<ID>()
+        /// The members whose request in progress is an event stream, the longest open first.
+        var streams = AgeQueue<ID>()
 
         var isEmpty: Bool { count == 0 }
     }
@@ -60,13 +65,15 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         guard entries[id] == nil else { return .admitted }
         var victim: ID?
         if let group = groups[address], group.count >= limits.perAddress {
-            guard let oldest = group.strangers.first ?? group.idleMembers.first else { return .refused }
+            guard let oldest = group.strangers.first ?? group.idleMembers.first ?? group.streams.first
+            else { return .refused }
             victim = oldest
         } else if entries.count >= limits.total {
             let keepsStrangers = everyone.strangers.count <= limits.total / limits.unauthenticatedShare
             let members = everyone.idleMembers.first
             let strangers = everyone.strangers.first
-            guard let oldest = keepsStrangers ? members ?? strangers : strangers ?? members else { return .refused }
+            let preferred = keepsStrangers ? members ?? strangers : strangers ?? members
+            guard let oldest = preferred ?? everyone.streams.first else { return .refused }
             victim = oldest
         }
         if let victim { closed(victim) }
@@ -97,13 +104,22 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         change(entry.address) { group in group.idleMembers.remove(id) }
     }
 
+    /// Notes that the request in progress is an event stream.
+    mutating func streamBegan(_ id: ID) {
+        guard let entry = entries[id], entry.isMember, entry.requests == 1 else { return }
+        change(entry.address) { group in group.streams.append(id) }
+    }
+
     /// Notes that a request has ended.
     mutating func requestEnded(_ id: ID) {
         guard var entry = entries[id], entry.requests > 0 else { return }
         entry.requests -= 1
         entries[id] = entry
         guard entry.isMember, entry.requests == 0 else { return }
-        change(entry.address) { group in group.idleMembers.append(id) }
+        change(entry.address) { group in
+            group.streams.remove(id)
+            group.idleMembers.append(id)
+        }
     }
 
     /// Removes a closed connection. Does nothing if the connection was refused or has already been replaced.
@@ -113,6 +129,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
             group.count -= 1
             group.strangers.remove(id)
             group.idleMembers.remove(id)
+            group.streams.remove(id)
         }
     }
 

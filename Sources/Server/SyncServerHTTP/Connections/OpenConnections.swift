@@ -95,6 +95,12 @@ final class OpenConnections: Sendable {
         }
     }
 
+    /// Notes that the current request on the connection is an event stream, which may be cut to make room.
+    func streamBegan(_ channel: any Channel) {
+        let key = ObjectIdentifier(channel)
+        state.withLock { $0.table.streamBegan(key) }
+    }
+
     func requestEnded(_ channel: any Channel) {
         let key = ObjectIdentifier(channel)
         state.withLock { $0.table.requestEnded(key) }
