@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct PortFileTests {
     private let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false) + "/port-\(UUID())"
-    private var file: PortFile { PortFile(path: folder + "/port") }
+    private var file: PortFile { portFile(at: folder + "/port") }
 
     init() throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -40,6 +40,28 @@ import Testing
         #expect(try String(contentsOfFile: file.path, encoding: .utf8) == contents)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["port"])
         try FileManager.default.removeItem(atPath: folder)
+    }
+
+    private func portFile(at path: String) -> PortFile {
+        PortFile(path: path, serverFiles: [folder + "/authority.sqlite", folder + "/tokens"])
+    }
+
+    /// Regression test: the lock of a database that is being served was replaced, so that two servers served it.
+    @Test(arguments: ["authority.sqlite", "authority.sqlite-wal", "authority.sqlite-serving", "tokens", "tokens.lock"])
+    func `a file of the server is not replaced, whatever the spelling of its folder`(name: String) throws {
+        let link = folder + "-link"
+        #expect(symlink(folder, link) == 0)
+        try "".write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8)
+        for spelling in [folder, folder + "/.", link] {
+            #expect(throws: ConfigurationError.self) { try portFile(at: "\(spelling)/\(name)").check() }
+            #expect(throws: ConfigurationError.self) { try portFile(at: "\(spelling)/\(name)").write(8_080) }
+        }
+        #expect(try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [name])
+        // The same name in another folder is free.
+        try FileManager.default.createDirectory(atPath: folder + "/other", withIntermediateDirectories: false)
+        try portFile(at: "\(folder)/other/\(name)").write(8_080)
+        for path in [link, folder] { try FileManager.default.removeItem(atPath: path) }
     }
 
     @Test func `an empty file is replaced`() throws {

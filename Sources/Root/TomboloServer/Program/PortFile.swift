@@ -6,6 +6,8 @@ import SyncServerHTTP
 /// The file that tells a script on which free port the server listens.
 struct PortFile: Sendable {
     let path: String
+    /// The files of the server. Beside each of them, the server uses names that begin with its name.
+    let serverFiles: [String]
 
     /// Checks, before the server listens, that the file can be written, without changing it.
     ///
@@ -35,6 +37,11 @@ struct PortFile: Sendable {
     private var temporary: String { "\(path).\(getpid()).new" }
 
     private func requireReplaceable() throws(ConfigurationError) {
+        if let file = serverFiles.first(where: isBeside) {
+            throw ConfigurationError(
+                "listen.port-file: \(path) is a name that the server uses beside \(file); expected another name",
+                advice: "give the path of a file that the server may replace")
+        }
         guard let status = FileStatus(path, followsLinks: false) else {
             if errno == ENOENT { return }
             throw failure()
@@ -54,6 +61,14 @@ struct PortFile: Sendable {
         throw ConfigurationError(
             "listen.port-file: \(path) is \(kind); expected the file of an earlier run, an empty file, or nothing",
             advice: "give the path of a file that the server may replace")
+    }
+
+    /// Whether the path has the name of a file of the server, or one that the server derives from it. Such a file may be
+    /// empty: the WAL, or a lock, which protects nothing once it is replaced.
+    private func isBeside(_ file: String) -> Bool {
+        let (name, reserved) = (URL(filePath: path).lastPathComponent, URL(filePath: file).lastPathComponent)
+        guard name == reserved || name.hasPrefix(reserved + "-") || name.hasPrefix(reserved + ".") else { return false }
+        return FileStatus.areSame(PrivateFolder.containing(path), PrivateFolder.containing(file))
     }
 
     /// Whether a regular file has nothing but a port.

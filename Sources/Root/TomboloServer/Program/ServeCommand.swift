@@ -24,7 +24,9 @@ struct ServeCommand: ServerCommand {
         defer { server.close() }
         let (settings, runtime) = (server.settings, server.runtime)
         let scheme = settings.tls == nil ? "http" : "https"
-        let file = settings.portFile.map { PortFile(path: $0) }
+        let file = settings.portFile.map { path in
+            PortFile(path: path, serverFiles: [settings.file, settings.postgresMark, settings.tokenFile])
+        }
         try file?.check()
         let manager = ServiceManager(variables: ProcessInfo.processInfo.environment)
         // The metrics of the application and of its packages appear beside those of the server.

@@ -15,8 +15,17 @@ package struct FileStatus: Sendable {
     package let links: Int
     /// The size in bytes.
     package let size: Int64
+    /// The numbers of the file system and of the file in it. No two files have both in common.
+    private let (device, inode): (UInt64, UInt64)
 
     package var isRegular: Bool { kind == S_IFREG }
+
+    /// Returns whether two paths lead to the same file or folder, however they are spelled.
+    package static func areSame(_ path: String, _ other: String) -> Bool {
+        guard let first = FileStatus(path, followsLinks: true), let second = FileStatus(other, followsLinks: true)
+        else { return false }
+        return (first.device, first.inode) == (second.device, second.inode)
+    }
 
     /// Looks at a path; nil, with the reason in `errno`, if that fails.
     ///
@@ -41,5 +50,6 @@ package struct FileStatus: Sendable {
         permissions = status.st_mode & 0o7777
         links = Int(status.st_nlink)
         size = Int64(status.st_size)
+        (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
     }
 }
