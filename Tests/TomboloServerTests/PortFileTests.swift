@@ -15,10 +15,26 @@ import Testing
     @Test func `a port replaces that of an earlier run, and nothing else is left in the folder`() throws {
         for port in [8_080, 9] {
             try file.check()
+            // A script that waits for the file must not read the port of an earlier run.
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
             try file.write(port)
             #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "\(port)\n")
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["port"])
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    @Test func `the end of a server removes only its own port`() throws {
+        let (first, second) = (file, file)
+        first.remove()
+        try first.write(8_080)
+        second.remove()
+        try second.write(9)
+        first.remove()
+        #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "9\n")
+        second.remove()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        second.remove()
         try FileManager.default.removeItem(atPath: folder)
     }
 

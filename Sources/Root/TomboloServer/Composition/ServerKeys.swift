@@ -45,7 +45,7 @@ package struct ServerKeys: SettingValues {
                 "Port to listen on. 0 selects a free port."),
             Setting(
                 "listen.port-file", \.portFile, .path,
-                "File that receives the port number once the server is ready. An existing one must be empty or from an earlier run."
+                "File that receives the port number once the server is ready. A start and a graceful stop remove it. An existing one must be empty or from an earlier run."
             ),
             Setting(
                 "listen.certificate-file", \.certificateFile, .path,

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SyncConcurrency
 import SyncProgram
 import SyncServerHTTP
 
@@ -8,8 +9,16 @@ struct PortFile: Sendable {
     let path: String
     /// The files of the server. Beside each of them, the server uses names that begin with its name.
     let serverFiles: [String]
+    /// The port that was written; nil before that.
+    private let written = Guarded<Int?>(nil)
 
-    /// Checks, before the server listens, that the file can be written, without changing it.
+    init(path: String, serverFiles: [String]) {
+        self.path = path
+        self.serverFiles = serverFiles
+    }
+
+    /// Checks, before the server opens its database, that the file can be written, and removes that of an earlier run,
+    /// whose port a script would take for this server's.
     ///
     /// - Throws: `ConfigurationError` if the path has anything but the file of an earlier run or an empty file, or its
     ///   folder takes no new file.
@@ -17,6 +26,7 @@ struct PortFile: Sendable {
         try requireReplaceable()
         try makeTemporary(containing: "")
         unlink(temporary)
+        guard unlink(path) == 0 || errno == ENOENT else { throw failure() }
     }
 
     /// Writes the port as a whole, so that a reader never sees half a number.
@@ -32,6 +42,16 @@ struct PortFile: Sendable {
             unlink(temporary)
             throw error
         }
+        written.withLock { $0 = port }
+    }
+
+    /// Removes the file at the end of the server, unless another server has written its port into it.
+    func remove() {
+        guard let port = written.withLock({ $0 }), let status = FileStatus(path, followsLinks: false), status.isRegular
+        else { return }
+        let text = Data("\(port)\n".utf8)
+        guard status.size == text.count, FileManager.default.contents(atPath: path) == text else { return }
+        unlink(path)
     }
 
     private var temporary: String { "\(path).\(getpid()).new" }

@@ -28,6 +28,7 @@ struct ServeCommand: ServerCommand {
             PortFile(path: path, serverFiles: [settings.file, settings.postgresMark, settings.tokenFile])
         }
         try file?.check()
+        defer { file?.remove() }
         let manager = ServiceManager(variables: ProcessInfo.processInfo.environment)
         // The metrics of the application and of its packages appear beside those of the server.
         if let metrics = server.metrics { MetricsSystem.bootstrap(metrics) }
