@@ -254,6 +254,27 @@ import Testing
         #expect(try await count() == 2)
     }
 
+    /// Regression test: after the last commit, a page kept showing the numbers from before it.
+    @Test func `the time of the next count is news, if the last one is old`() async throws {
+        var anna = World.Device(1, "anna")
+        try world.push(&anna, World.create(1, [:]))
+        _ = try await world.call(.summary)
+        try world.push(&anna, World.create(2, [:]))
+        let old = try await world.call(.summary)
+        #expect(old["space"]?["records"]?["user"]?.integer == 1)
+        let number = try #require(old["news"]?.integer)
+        #expect(try await world.inspector.newsNumber() == number)
+        try world.simulation.advance(by: InspectLimits.newsInterval)
+        #expect(try await world.inspector.newsNumber() == number)
+        try world.simulation.advance(by: InspectLimits.countInterval)
+        #expect(try await world.inspector.newsNumber() == number + 1)
+        let news = try await world.call(.news, #"{"since":\#(number)}"#)
+        #expect(news["spaces"]?.array.isEmpty == true && news["everything"] == .boolean(false))
+        #expect(try await world.call(.summary)["space"]?["records"]?["user"]?.integer == 2)
+        try world.simulation.advance(by: InspectLimits.countInterval)
+        #expect(try await world.inspector.newsNumber() == number + 1)
+    }
+
     @Test func `a count that takes long is repeated seldom`() async throws {
         var anna = World.Device(1, "anna")
         try world.push(&anna, World.create(1, [:]))

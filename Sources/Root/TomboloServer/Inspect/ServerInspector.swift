@@ -27,6 +27,8 @@ actor ServerInspector {
     private var catalog: (revision: Int64, catalog: SchemaCatalog)?
     private var members: (revision: Int64, bySpace: [SpaceID: [SpaceMember]])?
     private var counts: [SpaceID: SpaceCounts] = [:]
+    /// The earliest uptime at which counts that were given although the state has changed are counted again.
+    private var nextCount: Duration?
 
     /// - Parameters:
     ///   - command: the command that serves the page, for messages.
@@ -102,7 +104,13 @@ actor ServerInspector {
     /// Returns the numbers of records and conflicts of a space. They are counted again only after some time.
     func counts(of space: SpaceID, in snapshot: InspectSnapshot) throws -> SpaceCounts {
         let start = runtime.uptime()
-        if let known = counts[space], known.state == snapshot.state || start < known.validUntil { return known }
+        if let known = counts[space] {
+            if known.state == snapshot.state { return known }
+            if start < known.validUntil {
+                nextCount = min(nextCount ?? known.validUntil, known.validUntil)
+                return known
+            }
+        }
         let records = try snapshot.view.recordCounts(in: space)
         let conflicts = try snapshot.view.conflictCount(in: space)
         let end = runtime.uptime()
@@ -126,6 +134,11 @@ actor ServerInspector {
             throw PageError(wrapping: error, command: command, isPostgres: isPostgres)
         }
         lastLook = now
+        // Without this, a page would show old numbers until the next commit.
+        if let due = nextCount, due <= now {
+            nextCount = nil
+            news.noteDueCount()
+        }
         return news.latest
     }
 

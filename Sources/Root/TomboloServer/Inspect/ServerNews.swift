@@ -45,6 +45,9 @@ struct ServerNews: Sendable {
         for (space, extent) in extents where self.extents[space] != extent { spaces[space] = latest }
     }
 
+    /// Notes that records are counted again. The numbers of a space, which belong to no part, may then be others.
+    mutating func noteDueCount() { latest += 1 }
+
     /// Returns the parts that have changed since the change with this number; nil if none has.
     ///
     /// A number that this run has not given out is that of another run, so everything counts as changed.
