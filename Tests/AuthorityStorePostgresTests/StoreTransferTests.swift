@@ -44,14 +44,18 @@ import Testing
         let target = try databases.store("target")
         _ = try databases.transfer(source, target)
         for store in [source, visitor] {
-            #expect(throws: AuthorityStoreError.self) {
-                try store.write { transaction in _ = try transaction.takeVersion(in: "b") }
-            }
-            #expect(throws: AuthorityStoreError.self) {
-                try store.write { transaction in
-                    try transaction.mark(ClientID(bits: Identifier128(high: 0, low: 0)), replacedBy: nil)
-                }
-            }
+            let failures = [
+                #expect(throws: AuthorityStoreError.self) {
+                    try store.write { transaction in _ = try transaction.takeVersion(in: "b") }
+                },
+                #expect(throws: AuthorityStoreError.self) {
+                    try store.write { transaction in
+                        try transaction.mark(ClientID(bits: Identifier128(high: 0, low: 0)), replacedBy: nil)
+                    }
+                },
+                #expect(throws: AuthorityStoreError.self) { try store.read { view in _ = try view.state() } },
+            ]
+            #expect(failures.map { $0?.code } == [.moved, .moved, .moved])
         }
         for store in [source, visitor, target] { try store.close() }
         let opening: [() throws -> SQLiteAuthorityStore] = [
@@ -108,9 +112,11 @@ import Testing
         defer { other.close() }
         #expect(try other.read { view in try view.extent(of: .default).head } == Version(9))
         _ = try databases.transfer(between, target)
-        #expect(throws: AuthorityStoreError.self) {
+        let written = #expect(throws: AuthorityStoreError.self) {
             try other.write { transaction in _ = try transaction.takeVersion(in: .default) }
         }
+        let read = #expect(throws: AuthorityStoreError.self) { try other.read { view in _ = try view.state() } }
+        #expect(written?.code == .moved && read?.code == .moved)
         let failure = #expect(throws: AuthorityStoreError.self) { try databases.open(configuration) }
         #expect(failure?.message.contains("was moved") == true)
         try source.close()

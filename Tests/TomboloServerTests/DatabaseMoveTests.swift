@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackPage
 import SyncAuthority
 import SyncModel
 import Testing
@@ -53,6 +54,25 @@ import Testing
         #expect(try new.authority.readable(among: ["team_7"], by: Principal(name: "ned")) == ["team_7"])
         #expect(message { _ = try server(in: "former").authority }.contains("was moved to another database"))
         #expect(message { _ = try server(in: "former").move(to: target) { _ in } }.contains("was moved to another"))
+    }
+
+    /// Regression test: the advice was to restore the database from a backup.
+    @Test func `a page that is open during a move says that the database was moved`() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let made = try server(in: "former")
+        _ = try made.authority.epoch()
+        made.close()
+        let reader = try server(in: "former")
+        defer { reader.close() }
+        let page = try reader.page(command: "syncd inspect")
+        let arguments = try PageArguments(Array("{}".utf8))
+        _ = try await page.inspector.answer(.summary, arguments)
+        _ = try server(in: "former").move(to: .folder(folder + "/new")) { _ in }
+        let refused = await #expect(throws: PageError.self) {
+            _ = try await page.inspector.answer(.summary, arguments)
+        }
+        #expect(refused?.message.contains("/former/authority.sqlite was moved to another database") == true)
+        #expect(refused?.advice?.contains("start the server with the database to which it went") == true)
     }
 
     @Test func `a target that cannot receive the database is refused, and the database stays in use`() throws {

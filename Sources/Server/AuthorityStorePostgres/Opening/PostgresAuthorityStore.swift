@@ -13,6 +13,7 @@ public final class PostgresAuthorityStore: AuthorityStore {
     private let writer: PostgresPool
     private let readers: PostgresPool
     private let begin: PostgresPool.Beginning
+    private let schema: String
     private static let reading = PostgresPool.Beginning.read("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     /// Connects to the database, and creates its schema if it is missing.
@@ -39,6 +40,7 @@ public final class PostgresAuthorityStore: AuthorityStore {
     ) throws(AuthorityStoreError) {
         try configuration.validate()
         let opening = PostgresOpening(configuration: configuration, forTransfer: forTransfer)
+        schema = configuration.schema
         begin = .write("BEGIN ISOLATION LEVEL READ COMMITTED; \(opening.lock)")
         let connection = try AuthorityStoreError.converting("open the database") {
             let connection = try PostgresConnection.toPrimary(configuration)
@@ -58,8 +60,10 @@ public final class PostgresAuthorityStore: AuthorityStore {
     public func read<Result>(
         _ body: (any AuthorityView) throws -> Result
     ) throws -> Result {
-        try AuthorityStoreError.converting("read") {
-            try readers.transaction(Self.reading) { session in try body(SQLTransaction(session)) }
+        try namingMove {
+            try AuthorityStoreError.converting("read") {
+                try readers.transaction(Self.reading) { session in try body(SQLTransaction(session)) }
+            }
         }
     }
 
@@ -76,8 +80,25 @@ public final class PostgresAuthorityStore: AuthorityStore {
     public func write<Result>(
         _ body: (any AuthorityTransaction) throws -> Result
     ) throws -> Result {
-        try AuthorityStoreError.converting("write") {
-            try writer.transaction(begin) { session in try body(SQLTransaction(session)) }
+        try namingMove {
+            try AuthorityStoreError.converting("write") {
+                try writer.transaction(begin) { session in try body(SQLTransaction(session)) }
+            }
+        }
+    }
+
+    private func namingMove<Result>(_ body: () throws -> Result) throws -> Result {
+        try StoreTransfer.namingMove(of: "the schema \(schema)", isMoved: isMoved, body)
+    }
+
+    /// Returns whether the history of the schema continues elsewhere. The transaction that found no table has ended.
+    private func isMoved() throws -> Bool {
+        try readers.transaction(Self.reading) { session in
+            try session.query(
+                "look for a move",
+                "SELECT 1 FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2",
+                [.text(schema), .text(StoreTransfer.retiredTable)]
+            ) { cursor in try cursor.step() }
         }
     }
 }

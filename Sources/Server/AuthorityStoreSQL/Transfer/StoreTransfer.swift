@@ -92,6 +92,20 @@ package struct StoreTransfer: Sendable {
         )
     }
 
+    /// Calls `body`. If it fails for lack of a table because the database was moved while it was open, the error says so.
+    ///
+    /// - Parameter isMoved: whether the database has the table `retiredTable`.
+    package static func namingMove<Result>(
+        of name: String, isMoved: () throws -> Bool, _ body: () throws -> Result
+    ) throws -> Result {
+        do {
+            return try body()
+        } catch let error as AuthorityStoreError where error.code == .corrupt || error.code == .otherSchema {
+            guard (try? isMoved()) == true else { throw error }
+            throw movedError(name)
+        }
+    }
+
     /// The tables of the two databases differ.
     private struct Difference: Error {
         let table: String

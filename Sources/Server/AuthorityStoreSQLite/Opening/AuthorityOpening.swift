@@ -98,10 +98,15 @@ struct AuthorityOpening: Sendable {
 
     /// Throws if the history of the database continues elsewhere.
     private func requireInUse(_ connection: Connection) throws {
+        guard try !Self.isMoved(connection) else { throw StoreTransfer.movedError(name) }
+    }
+
+    /// Returns whether the history of the database continues elsewhere.
+    static func isMoved(_ connection: Connection) throws -> Bool {
         let moved = try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")
         moved.bind(1, StoreTransfer.retiredTable)
         defer { moved.reset() }
-        guard try !moved.step() else { throw StoreTransfer.movedError(name) }
+        return try moved.step()
     }
 
     /// Opens a connection that reads, or that checkpoints.

@@ -148,9 +148,11 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         _ body: (any AuthorityView) throws -> Result
     ) throws -> Result {
         try checkFile()
-        return try AuthorityStoreError.converting("read") {
-            guard let readers else { return try SQLiteSession.read(on: writer, body) }
-            return try readers.withConnection { try SQLiteSession.read(on: $0, body) }
+        return try namingMove {
+            try AuthorityStoreError.converting("read") {
+                guard let readers else { return try SQLiteSession.read(on: writer, body) }
+                return try readers.withConnection { try SQLiteSession.read(on: $0, body) }
+            }
         }
     }
 
@@ -158,9 +160,17 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         _ body: (any AuthorityTransaction) throws -> Result
     ) throws -> Result {
         try checkFile()
-        let result = try AuthorityStoreError.converting("write") { try SQLiteSession.write(on: writer, body) }
+        let result = try namingMove {
+            try AuthorityStoreError.converting("write") { try SQLiteSession.write(on: writer, body) }
+        }
         checkpointIfDue()
         return result
+    }
+
+    private func namingMove<Result>(_ body: () throws -> Result) throws -> Result {
+        try StoreTransfer.namingMove(
+            of: file?.files.path ?? "the database",
+            isMoved: { try writer.inTurn { try writer.use { try AuthorityOpening.isMoved($0) } } }, body)
     }
 
     /// Checkpoints the WAL if it has grown long. A failure costs disk space, not data: a later checkpoint makes up for it.

@@ -4,7 +4,7 @@ public struct AuthorityStoreError: Error, Hashable, Sendable {
     /// The reason, for programs.
     public let code: Code
     /// The message: what was wrong and what was expected. It contains no value of a record and no secret. It contains a
-    /// path only when the database file could not be opened or is no longer in place.
+    /// path only when the database file could not be opened, is no longer in place, or has been moved.
     public let message: String
 
     /// Creates an error.
