@@ -85,6 +85,8 @@ import Testing
         }
         let refused: [(DatabaseMove.Target, String)] = [
             (.folder(folder + "/former"), "the database is there already"),
+            (.folder(folder + "/former/"), "the database is there already"),
+            (.folder(folder + "//other/../former/."), "the database is there already"),
             (.folder(folder + "/other"), "expected an empty database"),
             (.folder("/proc/none"), "/proc"),
             (.postgres(connection: "host=/nonexistent dbname=x", schema: "tombolo"), "/nonexistent"),

@@ -47,10 +47,7 @@ struct DatabaseMove {
             switch target {
             case .postgres(let connection, let schema):
                 settings.postgres == connection && settings.postgresSchema == schema
-            case .folder(let folder):
-                settings.postgres == nil
-                    && URL(filePath: folder).resolvingSymlinksInPath()
-                        == URL(filePath: settings.folder).resolvingSymlinksInPath()
+            case .folder(let folder): settings.postgres == nil && FileStatus.areSame(folder, settings.folder)
             }
         guard !isSame else {
             throw ConfigurationError("move: the database is there already; expected another schema or folder")
