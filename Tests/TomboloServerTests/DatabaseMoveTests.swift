@@ -56,6 +56,21 @@ import Testing
         #expect(message { _ = try server(in: "former").move(to: target) { _ in } }.contains("was moved to another"))
     }
 
+    /// Regression test: a server that was started as the report said knew none of the tokens.
+    @Test func `the report of a move to a folder says that the tokens must be copied`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let former = try server(in: "former")
+        _ = try former.authority.epoch()
+        former.close()
+        try "".write(toFile: folder + "/former/tokens", atomically: false, encoding: .utf8)
+        let report = try server(in: "former").move(to: .folder(folder + "/new/")) { _ in }
+        let last = try #require(report.lines.last?.rendered)
+        #expect(
+            last
+                == "next         copy \(folder)/former/tokens to \(folder)/new/tokens, and start the server with authority.folder=\(folder)/new, and without authority.postgres\n"
+        )
+    }
+
     /// Regression test: the advice was to restore the database from a backup.
     @Test func `a page that is open during a move says that the database was moved`() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }

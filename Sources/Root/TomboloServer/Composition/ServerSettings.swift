@@ -88,6 +88,9 @@ public struct ServerSettings: Sendable {
     /// The mark of a server that keeps its data in PostgreSQL.
     var postgresMark: String { folder + "/authority.postgres-mark" }
 
+    /// Returns the file of the accepted tokens if no setting names another one.
+    static func usualTokenFile(in folder: String) -> String { folder + "/tokens" }
+
     /// Checks the settings against each other.
     package init(_ configuration: ResolvedConfiguration<ServerKeys>) throws(ConfigurationError) {
         let keys = configuration.values
@@ -113,7 +116,7 @@ public struct ServerSettings: Sendable {
         durability = keys.durability
         keptCommits = keys.keptCommits
         keptBytes = keys.keptBytes
-        tokenFile = keys.tokenFile ?? folder + "/tokens"
+        tokenFile = keys.tokenFile ?? Self.usualTokenFile(in: folder)
         webTokens = try WebTokens(keys)
         catalogFile = keys.catalogFile
         metrics = keys.metricsPort.map { Metrics(host: keys.metricsHost, port: $0) }

@@ -38,7 +38,8 @@ struct DatabaseMove {
         }
         return Report(
             rows: Dictionary(transfer.rows.map { ($0.table, $0.count) }) { first, _ in first },
-            wasComplete: transfer.wasComplete, former: formerName, target: target)
+            wasComplete: transfer.wasComplete, former: formerName, target: target,
+            tokenFile: tokenFileLeftBehind)
     }
 
     /// Throws if the target is the database itself.
@@ -72,6 +73,15 @@ struct DatabaseMove {
         }
     }
 
+    /// The token file in the former folder, which a server in the target folder does not look for; nil if there is none.
+    private var tokenFileLeftBehind: String? {
+        guard case .folder(let folder) = target,
+            settings.tokenFile == ServerSettings.usualTokenFile(in: settings.folder),
+            FileStatus(settings.tokenFile, followsLinks: true) != nil, !FileStatus.areSame(folder, settings.folder)
+        else { return nil }
+        return settings.tokenFile
+    }
+
     private var formerName: String {
         settings.postgres == nil ? settings.file : "the schema \(settings.postgresSchema)"
     }
@@ -85,6 +95,8 @@ extension DatabaseMove {
         let wasComplete: Bool
         let former: String
         let target: Target
+        /// The token file to copy into the target folder; nil if there is none.
+        let tokenFile: String?
 
         var lines: [TerminalText] {
             let counts = [("space", "space"), ("record", "live or deleted record"), ("change_feed", "commit")]
@@ -92,7 +104,8 @@ extension DatabaseMove {
             let settings =
                 switch target {
                 case .postgres(_, let schema): "authority.postgres, and authority.postgres-schema=\(schema)"
-                case .folder(let folder): "authority.folder=\(folder), and without authority.postgres"
+                case .folder(let folder):
+                    "authority.folder=\(Self.absolute(folder)), and without authority.postgres"
                 }
             return OverviewText.aligned([
                 ("moved", "\(counts)\(wasComplete ? "; the copy was complete already" : "")"),
@@ -100,8 +113,17 @@ extension DatabaseMove {
                     "former",
                     "\(former), with which no server starts any more: delete it once the new database has a backup"
                 ),
-                ("next", "start the server with \(settings)"),
+                ("next", "\(copyOfTokens)start the server with \(settings)"),
             ])
         }
+
+        /// The first step of the operator. A server without the tokens refuses every device.
+        private var copyOfTokens: String {
+            guard case .folder(let folder) = target, let tokenFile else { return "" }
+            let copy = ServerSettings.usualTokenFile(in: Self.absolute(folder))
+            return "copy \(Self.absolute(tokenFile)) to \(copy), and "
+        }
+
+        private static func absolute(_ path: String) -> String { URL(filePath: path).absoluteURL.path }
     }
 }
