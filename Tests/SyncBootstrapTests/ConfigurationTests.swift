@@ -228,6 +228,30 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
         #expect(todo.configurationFile(["XDG_CONFIG_HOME": "/etc/xdg"]) == "/etc/xdg/todo/config.json")
     }
 
+    /// Regression test: such a file was ignored in silence.
+    @Test func `a configuration file at the usual path is ignored only if there is none`() throws {
+        let home = FileManager.default.temporaryDirectory.path(percentEncoded: false) + "/usual-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: home) }
+        let folder = home + "/.config/syncctl"
+        func words() -> String {
+            problem { () throws(ConfigurationError) in
+                _ = try ConfigurationFile.find(named: nil, ProgramNames("syncctl"), ["HOME": home])
+            }
+        }
+        #expect(words() == "nothing was wrong")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        #expect(words() == "nothing was wrong")
+        #expect(symlink("missing", folder + "/config.json") == 0)
+        #expect(words() == "the configuration file \(folder)/config.json was not read: there is no such file")
+        // The system refuses a way through a link to itself, as through a folder without permission.
+        try FileManager.default.removeItem(atPath: folder)
+        #expect(symlink("syncctl", folder) == 0)
+        #expect(words() == "the configuration file \(folder)/config.json was not read: it cannot be read")
+        try FileManager.default.removeItem(atPath: folder)
+        try "".write(toFile: folder, atomically: false, encoding: .utf8)
+        #expect(words() == "nothing was wrong")
+    }
+
     @Test func `a flag that is given twice is refused`() {
         let words = problem { () throws(ConfigurationError) in
             var flags = try ConfigurationFlags(settings: ["log.level=debug"])

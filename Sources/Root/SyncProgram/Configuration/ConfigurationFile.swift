@@ -27,10 +27,15 @@ package struct ConfigurationFile: Sendable {
         if let named = flag ?? variables[program.fileVariable], flag != nil || !named.isEmpty {
             return try ConfigurationFile(path: ProgramNames.expanded(named, variables))
         }
-        guard let usual = program.configurationFile(variables), FileManager.default.fileExists(atPath: usual) else {
-            return nil
-        }
+        guard let usual = program.configurationFile(variables), mayExist(usual) else { return nil }
         return try ConfigurationFile(path: usual)
+    }
+
+    /// Whether there is something at the path, or it is unknown. A link without a target and a folder that cannot be
+    /// searched must not look like a missing file: the program would use other settings than its user has written.
+    private static func mayExist(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR)
     }
 
     init(path: String) throws(ConfigurationError) {
