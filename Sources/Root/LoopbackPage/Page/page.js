@@ -254,7 +254,8 @@ function listing(key) {
 /// A view with a search field, the records of one page, and buttons for the pages.
 ///
 /// @param read returns the records after a position, with `next` if others follow; nothing if another result will come.
-///   Its second argument shows a part of the result that is there already.
+///   Its second argument shows a part of the result that is there already. A search that goes on from page to page returns
+///   how many records it has `searched`.
 /// @param show returns the elements for some records; `empty` the text if there are none; `words` the words beside the
 ///   buttons, from the result and the number of the first record.
 export function pagedView({ key, title, tools = [], isSearchable = true, size, touches, read, show, empty, words }) {
@@ -291,8 +292,8 @@ export function pagedView({ key, title, tools = [], isSearchable = true, size, t
     update: async () => {
       const found = await read(look, part => { if (mine === turn) keepingFocus(render(part)); });
       if (!found) return null;
-      // The last record of this page was deleted meanwhile.
-      if (!found.records.length && look.pages.length > 1) { look.pages.pop(); return own.update(); }
+      // The last record of this page was deleted meanwhile. A search that goes on may find nothing more.
+      if (!found.records.length && look.pages.length > 1 && found.searched === undefined) { look.pages.pop(); return own.update(); }
       return () => {
         render(found)();
         say(`${plural(found.total ?? found.records.length, 'record')} found`);

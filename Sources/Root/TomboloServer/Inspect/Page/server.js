@@ -194,8 +194,9 @@ function listView(name, model) {
         el('a', { href: path('record', model.name, record.id), 'data-key': record.id, 'aria-label': `Open ${record.name}` }, `${record.uid}`),
         ...model.fields.map((field, index) => cell(model, record, field, record.cells[index])),
         record.isDeleted ? mark('bad', 'deleted') : number(record.version)])),
-    empty: (look, found) => found.isSearching ? 'Nothing found yet.'
-      : look.search ? `No ${model.name} has “${look.search}” in a value, or as its uid or id.` : `There is no ${model.name} in ${name}.`,
+    empty: (look, found) => !look.search ? `There is no ${model.name} in ${name}.`
+      : found.next !== undefined ? 'Nothing found yet.' : look.pages.length > 1 ? 'Nothing more was found.'
+        : `No ${model.name} has “${look.search}” in a value, or as its uid or id.`,
     words: (found, first, look) => look.search ? searchWords(found, () => { isStopped = true; }) : range(found, first),
   });
 }
