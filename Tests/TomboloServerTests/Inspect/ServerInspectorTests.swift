@@ -214,6 +214,27 @@ import Testing
         #expect(rest["records"]?.array.map { $0["kept"]?.string } == ["bo 3"] && rest["next"] == nil)
     }
 
+    @Test func `a page of conflicts ends when their values reach the limit of a call`() async throws {
+        var (anna, bo) = (World.Device(1, "anna"), World.Device(2, "bo"))
+        try world.push(&anna, World.create(1, ["name": .text("Ned")]))
+        let text = String(repeating: "x", count: 60_000)
+        for number in Int64(1)...20 {
+            let seen = 2 * number - 1
+            try world.push(&anna, World.update(1, "bio", .text("a\(text)"), seen: seen, at: number))
+            try world.push(&bo, World.update(1, "bio", .text("b\(text)"), seen: seen, at: number + 30))
+        }
+        var (found, pages, after): ([Int64], Int, String) = ([], 0, "")
+        repeat {
+            let page = try await world.call(.conflicts, #"{"space":"default"\#(after)}"#)
+            // The last conflict of a page may exceed the limit.
+            #expect(page.text.utf8.count < InspectLimits.bytes + 200_000)
+            found += (page["records"]?.array ?? []).compactMap { $0["number"]?.integer }
+            after = page["next"].map { #","after":\#($0.text)"# } ?? ""
+            pages += 1
+        } while !after.isEmpty
+        #expect(found == Array(1...20) && pages > 1)
+    }
+
     // MARK: Spaces, members, clients
 
     @Test func `the summary counts what there is, and shows neither the key of the history nor a token`() async throws {

@@ -90,14 +90,26 @@ public final class ServerComposition {
         try authority(.existing).startNewEpoch().rawValue
     }
 
-    /// Returns the conflicts of a space after `number`, oldest first, one line each. Servers may be using the database
-    /// meanwhile.
+    /// Calls `body` with each conflict of a space after `number`, oldest first, as one line. Servers may be using the
+    /// database meanwhile.
     ///
-    /// - Throws: the same errors as `epoch`.
-    public func conflicts(in space: SpaceID, after number: Int64, limit: Int) throws -> [TerminalText] {
-        let conflicts = try authority(.reading).conflicts(in: space, after: number, limit: limit)
+    /// - Returns: the number of conflicts.
+    /// - Throws: the same errors as `epoch`, and those of `body`.
+    public func conflicts(
+        in space: SpaceID, after number: Int64, limit: Int, _ body: (TerminalText) throws -> Void
+    ) throws -> Int {
+        let source = try authority(.reading)
         let models = openAuthority?.catalog ?? application.catalog
-        return conflicts.map { ConflictText.line($0, models) }
+        var (last, count) = (number, 0)
+        // All conflicts of a space may have a gigabyte of values.
+        while count < limit {
+            let budget = PageBudget(rows: limit - count, bytes: InspectLimits.bytes)
+            let page = try source.conflicts(in: space, after: last, budget: budget)
+            guard let end = page.last?.number else { break }
+            for conflict in page { try body(ConflictText.line(conflict, models)) }
+            (last, count) = (end, count + page.count)
+        }
+        return count
     }
 
     /// The state of the database. Servers may be using it meanwhile.

@@ -122,11 +122,15 @@ extension ServerInspector {
         let limit = try arguments.limit(upTo: InspectLimits.rows)
         let after = try arguments.number("after") ?? 0
         return try read { snapshot in
-            let found = try snapshot.view.conflicts(in: space, after: after, limit: limit + 1)
-            let shown = found.prefix(limit)
+            let budget = PageBudget(rows: limit, bytes: InspectLimits.bytes)
+            let found = try snapshot.view.conflicts(in: space, after: after, budget: budget)
             var line = JSONLine()
-            line.set("records", try shown.map { try Self.line($0, in: snapshot) })
-            if found.count > limit, let last = shown.last { line.set("next", last.number) }
+            line.set("records", try found.map { try Self.line($0, in: snapshot) })
+            if let last = found.last?.number,
+                try !snapshot.view.conflicts(in: space, after: last, limit: 1).isEmpty
+            {
+                line.set("next", last)
+            }
             return line
         }
     }

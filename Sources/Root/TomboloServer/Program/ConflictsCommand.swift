@@ -25,10 +25,11 @@ struct ConflictsCommand: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         try options.withServer(application) { server in
-            let lines = try server.conflicts(in: space, after: after, limit: limit)
-            for line in lines { try ServerOutput.write("\(line)\n") }
+            let count = try server.conflicts(in: space, after: after, limit: limit) { line in
+                try ServerOutput.write("\(line)\n")
+            }
             // On standard error, so that a script sees only conflicts.
-            if lines.isEmpty {
+            if count == 0 {
                 ProgramOutput.note("no conflict of the space \(space)\(after > 0 ? " after \(after)" : "") is stored\n")
             }
         }

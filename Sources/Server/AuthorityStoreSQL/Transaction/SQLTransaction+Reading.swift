@@ -406,9 +406,9 @@ extension SQLTransaction: AuthorityView {
     }
 
     package func conflicts(
-        in space: SpaceID, after number: Int64, limit: Int
+        in space: SpaceID, after number: Int64, budget: PageBudget
     ) throws(AuthorityStoreError) -> [RecordedConflict] {
-        try rows(
+        try use(
             "read conflicts",
             """
             SELECT number, space, version, collection, id, field, rule, field_values, winner, loser,
@@ -417,8 +417,17 @@ extension SQLTransaction: AuthorityView {
                 (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(loser, 9))
             FROM conflict WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3
             """,
-            [.text(space.rawValue), .integer(number), .integer(Int64(limit))]
-        ) { try RecordedConflict($0) }
+            [.text(space.rawValue), .integer(number), .integer(Int64(budget.rows))]
+        ) { row in
+            var found: [RecordedConflict] = []
+            var left = budget.bytes
+            while found.isEmpty || left > 0, try row.step() {
+                let recorded = try RecordedConflict(row)
+                left -= recorded.conflict.byteCount
+                found.append(recorded)
+            }
+            return found
+        }
     }
 
     package func conflictAmount() throws(AuthorityStoreError) -> ConflictAmount {

@@ -154,9 +154,9 @@ public protocol AuthorityView: RecordLookup {
     /// Returns the outcome of a transaction; nil when there is none, or when it has been forgotten.
     func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome?
 
-    /// Returns the conflicts of a space after `number`, oldest first.
+    /// Returns the conflicts of a space after `number`, oldest first. The sizes of their values count against the budget.
     func conflicts(
-        in space: SpaceID, after number: Int64, limit: Int
+        in space: SpaceID, after number: Int64, budget: PageBudget
     ) throws(AuthorityStoreError) -> [RecordedConflict]
 
     /// Returns the amount of stored conflicts in all spaces.
@@ -176,6 +176,13 @@ public protocol AuthorityView: RecordLookup {
 }
 
 extension AuthorityView {
+    /// Returns the conflicts of a space after `number`, oldest first, whatever their size.
+    public func conflicts(
+        in space: SpaceID, after number: Int64, limit: Int
+    ) throws(AuthorityStoreError) -> [RecordedConflict] {
+        try conflicts(in: space, after: number, budget: PageBudget(rows: limit, bytes: .max))
+    }
+
     public func head(of space: SpaceID) throws(AuthorityStoreError) -> Version {
         try extent(of: space).head
     }

@@ -76,6 +76,15 @@ extension Authority {
         }
     }
 
+    /// Returns the conflicts of a space after `number`, oldest first, within a budget.
+    package func conflicts(
+        in space: SpaceID, after number: Int64, budget: PageBudget
+    ) throws(AuthorityError) -> [RecordedConflict] {
+        try read { view in
+            try view.conflicts(in: space, after: number, budget: budget)
+        }
+    }
+
     /// Returns the outcome of a transaction from the ledger; nil when the server has never processed the transaction,
     /// or has forgotten its outcome after the client acknowledged it.
     package func outcome(

@@ -239,10 +239,10 @@ extension Counted {
     }
 
     func conflicts(
-        in space: SpaceID, after number: Int64, limit: Int
+        in space: SpaceID, after number: Int64, budget: PageBudget
     ) throws(AuthorityStoreError) -> [RecordedConflict] {
         try store.step("conflicts")
-        return try view.conflicts(in: space, after: number, limit: limit)
+        return try view.conflicts(in: space, after: number, budget: budget)
     }
 
     func conflictAmount() throws(AuthorityStoreError) -> ConflictAmount {

@@ -146,6 +146,13 @@ extension AuthorityStoreConformance {
                 try fixture.expect(found.map(\.author), (1...5).map { AuthorityStoreFixture.author($0) }, "the authors")
                 try fixture.expect(
                     found.map(\.conflict), Array(repeating: conflict, count: 5), "the conflicts")
+                func versions(within bytes: Int) throws -> [Int64] {
+                    try fixture.read { view in
+                        try view.conflicts(in: .default, after: 0, budget: PageBudget(rows: 9, bytes: bytes))
+                    }.map(\.version.rawValue)
+                }
+                try fixture.expect(try versions(within: 0), [1], "the first one, which exceeds the budget")
+                try fixture.expect(try versions(within: conflict.byteCount + 1), [1, 2], "those that use it up")
             },
             Check("a notice is for the client whose value gave way, even if that client pushed") { fixture in
                 let loser = conflict.loser.stamp.client

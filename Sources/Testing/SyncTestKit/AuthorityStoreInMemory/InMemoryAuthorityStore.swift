@@ -269,8 +269,15 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func outcome(of key: LedgerKey, _ number: TransactionNumber) -> StoredOutcome? { tables.outcomes[key]?[number] }
 
-    func conflicts(in space: SpaceID, after number: Int64, limit: Int) -> [RecordedConflict] {
-        tables.conflicts.lazy.filter { $0.space == space && $0.number > number }.prefix(limit).map(attributed)
+    func conflicts(in space: SpaceID, after number: Int64, budget: PageBudget) -> [RecordedConflict] {
+        var found: [RecordedConflict] = []
+        var left = budget.bytes
+        for recorded in tables.conflicts where recorded.space == space && recorded.number > number {
+            if found.count >= budget.rows || !found.isEmpty && left <= 0 { break }
+            left -= recorded.conflict.byteCount
+            found.append(attributed(recorded))
+        }
+        return found
     }
 
     func conflictAmount() -> ConflictAmount {
