@@ -97,12 +97,12 @@ extension AuthorityStoreError {
     /// The advice to the operator, where the message alone is not enough.
     fileprivate var advice: String? {
         switch code {
-        case .noDatabase: "syncd serve makes one"
+        case .noDatabase: "\(ServerOptions.program.name) serve makes one"
         case .moved: Self.adviceAfterMove
         case .notADatabase, .corrupt:
             "restore the database from a backup, and move its files -wal, -shm, and -journal away first"
-        case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
-        case .missingFile, .readOnly: "check authority.folder (syncd config) and its owner"
+        case .newerSchema, .otherSchema: "use the build of \(ServerOptions.program.name) that made it, or a newer one"
+        case .missingFile, .readOnly: "check authority.folder (\(ServerOptions.program.name) config) and its owner"
         case .diskFull: "free space on that disk, or raise the limit that the message names"
         case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput, .unreachable: nil
         }
@@ -111,8 +111,9 @@ extension AuthorityStoreError {
     fileprivate var postgresAdvice: String? {
         switch code {
         case .moved: Self.adviceAfterMove
-        case .noDatabase: "run createdb NAME if the database is missing; syncd serve then creates the schema"
-        case .newerSchema: "use the build of syncd that made it, or a newer one"
+        case .noDatabase:
+            "run createdb NAME if the database is missing; \(ServerOptions.program.name) serve then creates the schema"
+        case .newerSchema: "use the build of \(ServerOptions.program.name) that made it, or a newer one"
         case .otherSchema: "give authority.postgres-schema a name that no other program uses"
         case .corrupt, .notADatabase:
             "check authority.postgres and authority.postgres-schema, or restore the database from a backup"

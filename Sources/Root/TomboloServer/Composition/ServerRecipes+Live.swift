@@ -102,7 +102,8 @@ extension ServerRecipes {
                     ).run()
                 } catch let error as SyncServerConfigurationError {
                     throw ConfigurationError(
-                        error.description, advice: "see the listen keys: syncd config shows their values and sources",
+                        error.description,
+                        advice: "see the listen keys: \(ServerOptions.program.name) config shows their values and sources",
                         mayPass: error.mayPass)
                 }
             }

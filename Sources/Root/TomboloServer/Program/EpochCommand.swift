@@ -8,9 +8,9 @@ struct EpochCommand: AsyncParsableCommand {
         discussion: """
             Restore a backup of the database without the -wal and -shm files of the old one. The server then starts a new \
             history as soon as it detects the restore: by the mark beside the database, or when the first device shows that \
-            it has seen more. syncd epoch renew starts it at once, while the server is stopped. Devices notice at their next \
-            contact. They send unconfirmed changes again and compare their records. Each device keeps, in its journal, the \
-            values that the server has lost.
+            it has seen more. \(ServerOptions.program.name) epoch renew starts it at once, while the server is stopped. \
+            Devices notice at their next contact. They send unconfirmed changes again and compare their records. Each \
+            device keeps, in its journal, the values that the server has lost.
             """,
         subcommands: [ShowEpoch.self, RenewEpoch.self], defaultSubcommand: ShowEpoch.self)
 }

@@ -57,7 +57,8 @@ struct RemoveTokens: ServerCommand {
     func run(_ application: ServerApplication) async throws {
         guard try options.server(application).tokens.remove(name) > 0 else {
             throw ConfigurationError(
-                "\(name) has no tokens", advice: "syncd token list shows the principals with tokens")
+                "\(name) has no tokens",
+                advice: "\(ServerOptions.program.name) token list shows the principals with tokens")
         }
     }
 }
