@@ -89,6 +89,9 @@ import Testing
         (["jwt.keys=/k", "jwt.issuer=a"], "belong together"),
         (["jwt.issuer=a", "jwt.audience=b"], "belong together"),
         (["jwt.clock-skew=11m"], "jwt.clock-skew"),
+        (["jwt.clock-skew=1m"], "jwt.clock-skew (--set) has no effect, because jwt.keys is not set"),
+        (["metrics.host=127.0.0.1"], "has no effect, because metrics.port is not set"),
+        (["authority.postgres-schema=tombolo"], "has no effect, because authority.postgres is not set"),
         (["server.url=https://a.example"], "there is no key server.url"),
         (["environment=test"], "authority.folder is not set"),
     ])

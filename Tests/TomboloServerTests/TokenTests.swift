@@ -94,6 +94,16 @@ import Testing
         #expect(names == ["tokens", "tokens.lock"])
     }
 
+    @Test func `no token is added that a program's own rule would not accept`() {
+        let registry = TokenRegistry(path: folder + "/tokens", haveEffect: false) { 1 }
+        let problems = [
+            #expect(throws: ConfigurationError.self) { try registry.add("laptop") { _ in } },
+            #expect(throws: ConfigurationError.self) { try registry.add("laptop", writingTo: folder + "/token") },
+        ]
+        #expect(problems.allSatisfy { $0?.message.contains("would have no effect") == true })
+        #expect(names.isEmpty)
+    }
+
     @Test func `a token is delivered when a server accepts it`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var wasDelivered = false

@@ -64,6 +64,16 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
         }
     }
 
+    /// Throws if a setting is given although it has no effect. Its user would believe that it had one.
+    ///
+    /// - Parameter other: The setting without which it has none, and which is not set.
+    package func refuse(_ name: String, without other: String) throws(ConfigurationError) {
+        guard let entry = entries.first(where: { $0.name == name }), entry.source != .byDefault else { return }
+        throw ConfigurationError(
+            "\(name) (\(entry.source)) has no effect, because \(other) is not set",
+            advice: "set \(other), or remove \(name)")
+    }
+
     /// Returns the value of a setting that may have no default in this environment.
     ///
     /// - Throws: when the setting has no value.

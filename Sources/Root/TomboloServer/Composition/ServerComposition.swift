@@ -42,7 +42,10 @@ public final class ServerComposition {
     }
 
     /// The registry of the tokens that the server accepts.
-    public var tokens: TokenRegistry { TokenRegistry(path: settings.tokenFile, random: runtime.random) }
+    public var tokens: TokenRegistry {
+        TokenRegistry(
+            path: settings.tokenFile, haveEffect: application.authentication == nil, random: runtime.random)
+    }
 
     /// The authority. Its database is created if it is missing.
     public var authority: Authority {

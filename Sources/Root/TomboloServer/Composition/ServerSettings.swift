@@ -94,6 +94,11 @@ public struct ServerSettings: Sendable {
     /// Checks the settings against each other.
     package init(_ configuration: ResolvedConfiguration<ServerKeys>) throws(ConfigurationError) {
         let keys = configuration.values
+        if keys.postgres == nil {
+            try configuration.refuse("authority.postgres-schema", without: "authority.postgres")
+        }
+        if keys.jwtKeys == nil { try configuration.refuse("jwt.clock-skew", without: "jwt.keys") }
+        if keys.metricsPort == nil { try configuration.refuse("metrics.host", without: "metrics.port") }
         environment = keys.environment
         logLevel = keys.logLevel
         host = keys.host

@@ -12,13 +12,16 @@ import SyncServerHTTP
 /// that a server does not accept is neither read nor changed, because its tokens could not be revoked.
 public struct TokenRegistry: Sendable {
     private let path: String
+    /// Whether the tokens have an effect, because no rule of the application authenticates requests.
+    private let haveEffect: Bool
     private let random: @Sendable () -> UInt64
 
     /// Creates a registry over the file at `path`.
     ///
     /// - Parameter random: an unpredictable random source.
-    init(path: String, random: @escaping @Sendable () -> UInt64) {
+    init(path: String, haveEffect: Bool = true, random: @escaping @Sendable () -> UInt64) {
         self.path = path
+        self.haveEffect = haveEffect
         self.random = random
     }
 
@@ -59,6 +62,11 @@ public struct TokenRegistry: Sendable {
 
     /// Returns a token with 256 random bits.
     private func newToken(of principal: String) throws(ConfigurationError) -> Token {
+        guard haveEffect else {
+            throw ConfigurationError(
+                "this program authenticates tokens by its own rule, so a token of the file would have no effect",
+                advice: "get a token where that rule takes them from")
+        }
         guard Principal.isValidName(principal) else {
             throw ConfigurationError(
                 "'\(principal.prefix(128))' is not a valid name of a principal; expected up to 128 visible ASCII characters that do not begin with #"
