@@ -101,9 +101,10 @@ extension ServerRecipes {
                         onRunning: listening
                     ).run()
                 } catch let error as SyncServerConfigurationError {
+                    let program = ServerOptions.program.name
                     throw ConfigurationError(
                         error.description,
-                        advice: "see the listen keys: \(ServerOptions.program.name) config shows their values and sources",
+                        advice: "see the listen keys: \(program) config shows their values and sources",
                         mayPass: error.mayPass)
                 }
             }
