@@ -107,7 +107,7 @@ package struct LostEntries: Sendable {
         /// Whether all changes of the entry stay in the journal.
         package var isLeft: Bool { left.count == changes }
 
-        /// What a restore of the entry leaves in the journal.
+        /// The changes that a restore of the entry leaves in the journal.
         package var leftChanges: LeftChanges { LeftChanges(Set(left.keys), shown: shown) }
     }
 
@@ -351,7 +351,7 @@ extension Record {
 
 extension [Mutation] {
     /// Separates the named changes from the others. Both keep their order.
-    func separating(_ changes: Set<LostChange>) -> (others: [Mutation], named: [Mutation]) {
+    package func separating(_ changes: Set<LostChange>) -> (others: [Mutation], named: [Mutation]) {
         guard !changes.isEmpty else { return (self, []) }
         var (others, named): ([Mutation], [Mutation]) = ([], [])
         for mutation in self {

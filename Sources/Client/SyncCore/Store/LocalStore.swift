@@ -105,7 +105,8 @@ public protocol LocalStore: Sendable {
     /// values are known.
     ///
     /// - Parameters:
-    ///   - left: Changes of a lost entry that are not restored. They stay in the journal, in a new entry.
+    ///   - left: Changes of a lost entry that are not restored. They stay in the journal, in a new entry. If the entry has
+    ///     no others, it stays as it is, and nothing is written.
     ///   - newID: Makes the id of a record.
     /// - Returns: The places of the new transactions in the outbox; empty when nothing would change.
     /// - Throws: `StoreError` with the code `missingEntry`; `entryIsFrozen` when the entry has been restored already;

@@ -47,6 +47,10 @@ extension WriteTransaction {
             leftChanges = try left.changes(of: changes, catalog) { address in
                 try currentRecord(address, in: changes.space)
             }
+            // The entry stays as it is.
+            if !left.changes.isSuperset(of: leftChanges), changes.mutations.separating(leftChanges).others.isEmpty {
+                return []
+            }
         }
         let plan = try RestorePlan(
             of: entry, leaving: leftChanges, in: space,

@@ -167,6 +167,12 @@ struct RestoreJournal: AsyncParsableCommand {
                     number, leaving: selected[number]?.leftChanges ?? [], in: store, client)
                 if !sequences.isEmpty { saved = true }
                 let rest = try store.lostEntry(after: before)
+                if let selected = selected[number], sequences.isEmpty, rest == nil,
+                    let reasons = try reasonsOfChange(selected, in: store)
+                {
+                    sayLeft(number, because: reasons)
+                    continue
+                }
                 say(number, sequences, rest: rest?.number, isSaved: saved)
                 if let rest, let reasons = try reasons(for: rest, selected[number], in: store) {
                     sayLeft(rest.number, because: reasons)
@@ -184,6 +190,17 @@ struct RestoreJournal: AsyncParsableCommand {
         if let left = selected?.left, !left.isEmpty { return left }
         // A sync may have brought other values since the entries were selected.
         guard selected != nil, case .lost(let changes) = rest.event else { return nil }
+        let obstacles = try store.obstacles(to: changes)
+        return obstacles.isEmpty ? nil : obstacles
+    }
+
+    /// Returns why an entry stays as it is, because of changes since it was selected; nil if it was restored.
+    private func reasonsOfChange(
+        _ selected: LostEntries.Selection, in store: any LocalStore
+    ) throws(StoreError) -> [LostChange: LostEntries.Obstacle]? {
+        guard let entry = try store.journalEntry(selected.entry), entry.state == .active,
+            case .lost(let changes) = entry.event
+        else { return nil }
         let obstacles = try store.obstacles(to: changes)
         return obstacles.isEmpty ? nil : obstacles
     }
