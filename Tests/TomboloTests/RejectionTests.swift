@@ -449,6 +449,26 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
+    @Test func `a reference to a deleted record reads as nil on a device that never had its object`() throws {
+        let testbed = try SyncTestbed(models: [Todo.self, Person.self])
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        let ned = try testbed.run { try await phone.create(Person.self) { $0.name = "Ned" } }
+        let milk = try testbed.run {
+            try await phone.create(Todo.self) {
+                $0.title = "Milk"
+                $0.owner = ned
+            }
+        }
+        let seen = try tablet.object(Todo.self, id: try #require(milk.id))
+        try testbed.settle()
+        #expect(try tablet.objects.object(Person.self, id: #require(ned.id)).presence == .here)
+        try testbed.run { try await ned.delete() }
+        try testbed.settle()
+        #expect(milk.owner == nil && seen.owner == nil)
+        #expect(seen.edits.isEmpty)
+        try testbed.finish()
+    }
+
     @Test func `an edit staged before the record arrives conflicts with the values of the record`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))

@@ -81,7 +81,7 @@ public final class Live<M: Model>: Presentable, Observable {
             else { return nil }
             let object = cell.objects.reach(kind, id)
             // A deleted object shows its last values, and so do all objects that it refers to.
-            return object.presence == .gone && cell.presence != .gone ? nil : object
+            return cell.presence != .gone && cell.isDeleted(object.presence) ? nil : object
         }
         set { refer(reference, to: newValue) }
     }

@@ -146,6 +146,18 @@ final class LiveCell: Sendable {
     /// The record as the authors of the edits that are not written yet saw it.
     var shownToAuthors: Record? { read { $0.shown(toAuthorsIn: schema) } }
 
+    /// Whether a record to which this one refers is deleted.
+    ///
+    /// - Parameter presence: the presence of the other record. If nobody has held its object since before the delete, its
+    ///   object is a placeholder.
+    func isDeleted(_ presence: Presence) -> Bool {
+        switch presence {
+        case .gone: true
+        case .notHere: id.flatMap { try? objects.source.hasSpace(of: collection, $0) } ?? false
+        case .draft, .here, .awaited: false
+        }
+    }
+
     /// The records that the values refer to.
     var references: [RecordAddress] {
         let values = read { $0.values }

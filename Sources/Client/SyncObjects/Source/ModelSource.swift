@@ -56,6 +56,10 @@ public protocol ModelSource: Sendable {
     /// Returns whether a write of the record is unconfirmed.
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelError) -> Bool
 
+    /// Returns whether the source has all records of the space in which a record is. A record of that space that is not
+    /// here does not exist.
+    func hasSpace(of collection: CollectionName, _ id: RecordID) throws(ModelError) -> Bool
+
     /// Publishes the changes of the source, including those by others; nil when the source learns of no changes but its
     /// own writes.
     var changes: Broadcast<StoreChange>? { get }
@@ -68,6 +72,8 @@ extension ModelSource {
     public var journal: (any LocalStore)? { nil }
 
     public var largestWriteGroup: Int { 1 }
+
+    public func hasSpace(of collection: CollectionName, _ id: RecordID) -> Bool { false }
 
     public func write(
         together transactions: [[ModelEdit]], now: WallTime

@@ -40,6 +40,14 @@ public struct StoredSource: ModelSource {
         try asked { try store.record(collection, key) }
     }
 
+    public func hasSpace(of collection: CollectionName, _ id: RecordID) throws(ModelError) -> Bool {
+        guard server == .synced else { return true }
+        return try asked { () throws(StoreError) in
+            let space = try store.space(of: collection, id)
+            return try store.followedSpaces().contains { $0.space == space && $0.isComplete }
+        }
+    }
+
     /// Returns the records that match the query, in its order.
     public func records(matching query: RecordQuery) throws(ModelError) -> [Record] {
         try asked { try store.records(matching: query) }
