@@ -11,6 +11,7 @@
 @_exported public import struct SyncModel.SpaceID
 @_exported public import struct SyncServerRules.AuthenticationRequest
 @_exported public import struct SyncServerRules.ModelWrite
+@_exported public import struct SyncServerRules.ProposedTransaction
 @_exported public import struct SyncServerRules.ProposedWrite
 @_exported public import struct SyncServerRules.ServerApplication
 @_exported public import struct SyncServerRules.ServerRecord

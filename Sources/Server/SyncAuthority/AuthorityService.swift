@@ -18,18 +18,15 @@ public protocol AuthorityService: Sendable {
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> PushResponse
 
-    /// Applies transactions in order, and rejects those that the application has decided to reject.
-    ///
-    /// - Parameter rejections: the application's rejections, by transaction number. A transaction that already has an
-    ///   outcome keeps it.
-    func push(
-        _ request: PushRequest, by principal: Principal, now: WallTime,
-        rejecting rejections: [TransactionNumber: Rejection]
-    ) throws(AuthorityError) -> PushResponse
+    /// Returns the effects that the first transactions of a push would have now, for the application's rules. Writes
+    /// nothing.
+    func plan(_ push: PendingPush, now: WallTime) throws(AuthorityError) -> PushPlan
 
     /// Performs the first of several waiting pushes, and possibly some after it, which are then made durable together.
     ///
-    /// Each push has the effect and the result that it would have alone, after those before it.
+    /// Each push has the effect and the result that it would have alone, after those before it. A push with verdicts ends
+    /// before the first transaction whose effects differ from those that were judged, or were not judged. If it is the
+    /// first one, the response has no results.
     ///
     /// While it runs, the other pushes of the process wait. An authority that forwards pushes should perform several.
     ///
@@ -62,24 +59,30 @@ public protocol AuthorityService: Sendable {
 }
 
 extension AuthorityService {
-    /// Throws `unavailable` unless `rejections` is empty, for services that cannot reject on behalf of the application.
-    public func push(
-        _ request: PushRequest, by principal: Principal, now: WallTime,
-        rejecting rejections: [TransactionNumber: Rejection]
-    ) throws(AuthorityError) -> PushResponse {
-        guard rejections.isEmpty else {
-            throw AuthorityError(.unavailable, "this server does not support rejections by the application")
-        }
-        return try push(request, by: principal, now: now)
+    /// Throws `unavailable`, for services that cannot compare a commit with the plan that the application's rules have
+    /// judged.
+    public func plan(_ push: PendingPush, now: WallTime) throws(AuthorityError) -> PushPlan {
+        throw AuthorityError(.unavailable, "this server does not support rules of an application")
     }
 
-    /// Performs the first push alone.
+    /// Performs the first push alone. Throws `unavailable` for a push with verdicts.
     public func pushTogether(_ pushes: [PendingPush], now: WallTime) -> [Result<PushResponse, AuthorityError>] {
         pushes.prefix(1).map { push in
             Result { () throws(AuthorityError) in
-                try self.push(push.request, by: push.principal, now: now, rejecting: push.rejections)
+                guard push.verdicts == nil else {
+                    throw AuthorityError(.unavailable, "this server does not support rules of an application")
+                }
+                return try self.push(push.request, by: push.principal, now: now)
             }
         }
+    }
+
+    /// Performs one waiting push.
+    package func push(_ push: PendingPush, now: WallTime) throws(AuthorityError) -> PushResponse {
+        guard let result = pushTogether([push], now: now).first else {
+            throw AuthorityError(.unavailable, "the server has not performed the push")
+        }
+        return try result.get()
     }
 
     public func takesWrites() throws(AuthorityError) -> Bool { true }
@@ -116,25 +119,29 @@ extension AuthorityService {
 
 /// A push that waits to be performed.
 public struct PendingPush: Sendable {
-    /// The push as the client sent it.
+    /// The push as the client sent it, or a part of it.
     public let request: PushRequest
     /// The principal that pushes.
     public let principal: Principal
-    /// The application's rejections, by transaction number.
-    public let rejections: [TransactionNumber: Rejection]
+    /// The verdicts of the application's rules, by transaction number; nil for an application without rules. A
+    /// transaction that already has an outcome needs none, and keeps its outcome.
+    public let verdicts: [TransactionNumber: RuleVerdict]?
+    /// The number of the first transaction of the client's push; nil if `request` is the whole push.
+    public let start: TransactionNumber?
     /// The time at which the server received the push; nil if it has not waited since then. Its edits are older by the
     /// time that it has waited.
     public let received: WallTime?
 
     /// Creates a push without performing it.
     public init(
-        request: PushRequest, principal: Principal, rejections: [TransactionNumber: Rejection] = [:],
-        received: WallTime? = nil
+        request: PushRequest, principal: Principal, verdicts: [TransactionNumber: RuleVerdict]? = nil,
+        start: TransactionNumber? = nil, received: WallTime? = nil
     ) {
         self.received = received
         self.request = request
         self.principal = principal
-        self.rejections = rejections
+        self.verdicts = verdicts
+        self.start = start
     }
 }
 

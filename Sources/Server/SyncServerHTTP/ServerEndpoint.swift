@@ -63,16 +63,13 @@ struct ServerEndpoint: Sendable {
     private func reviewed(
         _ body: [UInt8], by principal: Principal, _ review: any TransactionReview, received: WallTime
     ) async throws -> (PushRequest, PushResponse) {
-        let whole = try await threads.runIfActive { try Self.push(in: body) }
-        let reader = RecordReader { space, collection, id in
-            let request = FetchRequest(space: space, collection: collection, key: .id(id))
-            return try await threads.runIfActive { try authority.fetch(request, by: principal, now: now()) }
-        }
-        let (push, rejections) = try await review.judge(whole, by: principal, records: reader)
-        return try await queued {
-            PendingPush(
-                request: push, principal: principal, rejections: rejections.mapValues(\.shortened), received: received)
-        }
+        let request = try await threads.runIfActive { try Self.push(in: body) }
+        let push = ReviewedPush(
+            principal: principal, received: received, uptime: { review.uptime() },
+            plan: { part in try await threads.runIfActive { try authority.plan(part, now: now()) } },
+            judge: { planned in try await review.rejection(of: planned, by: principal)?.shortened },
+            commit: { part in try await queued { part }.response })
+        return (request, try await push.response(to: request))
     }
 
     private static func push(in body: [UInt8]) throws(WireError) -> PushRequest {
@@ -83,7 +80,7 @@ struct ServerEndpoint: Sendable {
     /// database transactions does not use the queue, so that small ones are performed between them.
     private func queued(
         _ make: @escaping @Sendable () throws -> PendingPush
-    ) async throws -> (PushRequest, PushResponse) {
+    ) async throws -> (request: PushRequest, response: PushResponse) {
         try await withCheckedThrowingContinuation { continuation in
             threads.submit { state in
                 guard state == .active else { return continuation.resume(throwing: CancellationError()) }

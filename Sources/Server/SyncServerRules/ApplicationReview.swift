@@ -17,21 +17,14 @@ package struct ApplicationReview: TransactionReview {
         self.logger = logger
     }
 
-    package func rejections(
-        of transactions: [NumberedTransaction], by principal: Principal, records: RecordReader
-    ) async throws -> [TransactionNumber: Rejection] {
-        var rejections: [TransactionNumber: Rejection] = [:]
-        for numbered in transactions {
-            let transaction = numbered.transaction
-            // The authority rejects transactions that break the models, so the rules see only valid ones.
-            guard application.catalog.rejection(of: transaction) == nil else { continue }
-            let rejection = try await RuleCall.run("a rule for writes", application.timeout, runtime, logger) {
-                try await verdict(on: transaction, by: principal, records)
-            }
-            if let rejection { rejections[numbered.number] = withoutUnknownFields(rejection, of: transaction) }
+    package func rejection(of planned: PlannedTransaction, by principal: Principal) async throws -> Rejection? {
+        let rejection = try await RuleCall.run("a rule for writes", application.timeout, runtime, logger) {
+            try await verdict(on: ProposedTransaction(planned, by: principal, application.catalog))
         }
-        return rejections
+        return rejection.map { withoutUnknownFields($0, of: planned.transaction) }
     }
+
+    package func uptime() -> Duration { runtime.uptime() }
 
     /// Leaves out fields that the model does not have: no form could mark them, and the rule has a mistake.
     private func withoutUnknownFields(_ rejection: Rejection, of transaction: Transaction) -> Rejection {
@@ -50,62 +43,27 @@ package struct ApplicationReview: TransactionReview {
             fields: rejection.fields.filter { !unknown.contains($0) })
     }
 
-    private func verdict(
-        on transaction: Transaction, by principal: Principal, _ records: RecordReader
-    ) async throws -> Rejection? {
-        var proposed = ProposedRecords()
-        for (index, mutation) in transaction.mutations.enumerated() {
-            guard application.hasRules(for: mutation.collection), let schema = application.catalog[mutation.collection]
-            else {
-                continue
-            }
-            let record = try await records.record(mutation.collection, mutation.record, in: transaction.space)
-                .map { ServerRecord($0, schema) }
-            let write = ProposedWrite(
-                principal: principal, space: transaction.space, mutation: mutation, record: record,
-                proposed: proposed.apply(mutation, over: record))
-            for rule in application.writeRules[mutation.collection] ?? [] where try await !rule(write) {
+    private func verdict(on proposed: ProposedTransaction) async throws -> Rejection? {
+        for (index, write) in proposed.writes.enumerated() {
+            let collection = write.mutation.collection
+            for rule in application.writeRules[collection] ?? [] where try await !rule(write) {
                 return Rejection(
                     code: .forbidden,
-                    message: "\(principal.name) may not \(mutation.verb) this record of \(mutation.collection)",
+                    message: "\(proposed.principal.name) may not \(write.mutation.verb) this record of \(collection)",
                     mutation: index)
             }
             do {
-                for check in application.writeChecks[mutation.collection] ?? [] { try await check(write) }
+                for check in application.writeChecks[collection] ?? [] { try await check(write) }
             } catch let rejection as ServerRejection {
-                return Rejection(rejection, of: transaction, at: index)
+                return Rejection(rejection, of: proposed.transaction, at: index)
             }
         }
         do {
-            for validation in application.validations { try await validation(transaction, principal) }
+            for validation in application.validations { try await validation(proposed) }
             return nil
         } catch let rejection as ServerRejection {
-            return Rejection(rejection, of: transaction)
+            return Rejection(rejection, of: proposed.transaction)
         }
-    }
-}
-
-/// The records that a transaction writes, after the mutations that have been reviewed so far.
-struct ProposedRecords: Sendable {
-    /// The value is nil for a deleted record.
-    private var records: [RecordAddress: ServerRecord?] = [:]
-
-    /// Applies a mutation.
-    ///
-    /// - Parameter stored: the record before the transaction; nil if there is none that the principal may see.
-    /// - Returns: the record after the mutation; nil after a delete, or when there is no record to change.
-    mutating func apply(_ mutation: Mutation, over stored: ServerRecord?) -> ServerRecord? {
-        let address = RecordAddress(mutation.collection, mutation.record)
-        let before = records[address] ?? stored
-        let after: ServerRecord? =
-            switch mutation.intent {
-            case .create(let patch):
-                before?.changed(by: patch.withoutNulls) ?? ServerRecord(creating: mutation.record, patch)
-            case .update: before?.changed(by: mutation.patch)
-            case .delete: nil
-            }
-        records[address] = .some(after)
-        return after
     }
 }
 

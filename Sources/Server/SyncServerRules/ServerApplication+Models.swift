@@ -12,7 +12,7 @@ extension ServerApplication {
     /// Reading is allowed by space, not by record: see ``authorizeSpaces(_:)``.
     ///
     /// - Parameter body: returns false to reject the transaction as `forbidden`. When it throws or takes too long, the
-    ///   server carries out nothing of the push, and the client tries again later.
+    ///   server commits neither this transaction nor those after it, and the client tries again later.
     public mutating func authorize<M: Model>(
         _ model: M.Type, write body: @escaping @Sendable (ModelWrite<M>) async throws -> Bool
     ) {
@@ -20,8 +20,7 @@ extension ServerApplication {
         authorize(collection) { write in try await body(ModelWrite(write, shape)) }
     }
 
-    /// Adds a check of each change of a record of a model. The check runs before the server carries out the
-    /// transaction.
+    /// Adds a check of each change of a record of a model. The check runs before the server commits the transaction.
     ///
     ///     server.validate(Todo.self) { write in
     ///         guard write.proposed?.title != "spam" else {
@@ -30,7 +29,7 @@ extension ServerApplication {
     ///     }
     ///
     /// - Parameter body: throws a `ServerRejection` to reject the transaction. When it throws another error or takes
-    ///   too long, the server carries out nothing of the push, and the client tries again later.
+    ///   too long, the server commits neither this transaction nor those after it, and the client tries again later.
     public mutating func validate<M: Model>(
         _ model: M.Type, _ body: @escaping @Sendable (ModelWrite<M>) async throws -> Void
     ) {
@@ -42,12 +41,7 @@ extension ServerApplication {
     /// error in `problem`, unless there is one already, and returns nil.
     private mutating func shape<M: Model>(of model: M.Type) -> (CollectionName, ModelShape<M>)? {
         do throws(ModelDeclarationError) {
-            let shape = try ModelShape(model)
-            guard catalog[shape.schema.collection] != nil else {
-                throw ModelDeclarationError(
-                    .unknownModel, collection: M.collection,
-                    "there is a rule for \(M.self), which is not in the list of models; add \(M.self).self to it")
-            }
+            let shape = try catalog.shape(of: model)
             return (shape.schema.collection, shape)
         } catch {
             if problem == nil { problem = error }
@@ -56,7 +50,9 @@ extension ServerApplication {
     }
 }
 
-/// A pushed change of one record, before the server carries it out.
+/// A pushed change of one record, before the server commits it.
+///
+/// The server commits it only if the records are still the same by then. Otherwise, the rules judge it again.
 public struct ModelWrite<M: Model>: Sendable {
     /// The account that pushed the change.
     public let principal: Principal
@@ -66,10 +62,12 @@ public struct ModelWrite<M: Model>: Sendable {
     public let kind: Kind
     /// The id of the record.
     public let id: RecordID
-    /// The record before the transaction; nil when there is none, or none that the principal may see.
+    /// The record before the transaction; nil when there is none.
     public let record: Snapshot<M>?
-    /// The record after this change, if no other device changes it meanwhile; nil after a delete, or when there is no
-    /// record to change.
+    /// The record after the earlier changes of the transaction; nil when there is none. It differs from `record` only if
+    /// the transaction changes the record more than once, so a rule for steps compares it with `proposed`.
+    public let before: Snapshot<M>?
+    /// The record after this change, as the merge would store it; nil after a delete.
     public let proposed: Snapshot<M>?
 
     /// The kind of a change.
@@ -89,6 +87,7 @@ public struct ModelWrite<M: Model>: Sendable {
             case .delete: .delete
             }
         record = write.record.map { Snapshot($0, shape) }
+        before = write.before.map { Snapshot($0, shape) }
         proposed = write.proposed.map { Snapshot($0, shape) }
     }
 }

@@ -32,7 +32,7 @@ public struct ServerApplication: Sendable {
     package var access: AccessRules?
     var writeRules: [CollectionName: [@Sendable (ProposedWrite) async throws -> Bool]] = [:]
     var writeChecks: [CollectionName: [@Sendable (ProposedWrite) async throws -> Void]] = [:]
-    var validations: [@Sendable (Transaction, Principal) async throws -> Void] = []
+    var validations: [@Sendable (ProposedTransaction) async throws -> Void] = []
     /// The first error in the models of typed rules. If it is set, the server does not start.
     package var problem: ModelDeclarationError?
 
@@ -59,11 +59,6 @@ public struct ServerApplication: Sendable {
     package var strayRule: CollectionName? {
         let ruled = Set(writeRules.keys).union(writeChecks.keys)
         return ruled.subtracting(catalog.models.map(\.collection)).min()
-    }
-
-    /// Whether there are rules for the records of a collection.
-    func hasRules(for collection: CollectionName) -> Bool {
-        writeRules[collection] != nil || writeChecks[collection] != nil
     }
 
     /// Sets the function that finds the principal of a bearer token, in place of the token file. A server that also has
@@ -101,18 +96,38 @@ public struct ServerApplication: Sendable {
     /// allow a change.
     ///
     /// - Parameter body: returns false to reject the transaction as `forbidden`. When it throws or takes too long, the
-    ///   server carries out nothing of the push, and the client tries again later.
+    ///   server commits neither this transaction nor those after it, and the client tries again later.
     public mutating func authorize(
         _ collection: CollectionName, write body: @escaping @Sendable (ProposedWrite) async throws -> Bool
     ) {
         writeRules[collection, default: []].append(body)
     }
 
-    /// Adds a check of whole transactions. The check runs before the server carries out the transaction.
+    /// Adds a check of whole transactions as devices have sent them. The check runs before the server commits the
+    /// transaction.
+    ///
+    /// A device may claim any former value of a field (`FieldEdit.before`), and the merge may keep other values than it
+    /// sends. A check of stored values takes a `ProposedTransaction`.
     ///
     /// - Parameter body: throws a `ServerRejection` to reject the transaction. When it throws another error or takes
-    ///   too long, the server carries out nothing of the push, and the client tries again later.
+    ///   too long, the server commits neither this transaction nor those after it, and the client tries again later.
     public mutating func validate(_ body: @escaping @Sendable (Transaction, Principal) async throws -> Void) {
+        validations.append { proposed in try await body(proposed.transaction, proposed.principal) }
+    }
+
+    /// Adds a check of whole transactions, with the records before and after each change. The check runs before the
+    /// server commits the transaction.
+    ///
+    ///     server.validate { transaction in
+    ///         let growth = try transaction.writes(of: Purse.self).reduce(0) {
+    ///             $0 + ($1.proposed?.sum ?? 0) - ($1.before?.sum ?? 0)
+    ///         }
+    ///         guard growth == 0 else { throw ServerRejection(code: "unbalanced", message: "the sum would change") }
+    ///     }
+    ///
+    /// - Parameter body: throws a `ServerRejection` to reject the transaction. When it throws another error or takes
+    ///   too long, the server commits neither this transaction nor those after it, and the client tries again later.
+    public mutating func validate(_ body: @escaping @Sendable (ProposedTransaction) async throws -> Void) {
         validations.append(body)
     }
 }
@@ -125,54 +140,6 @@ public struct AuthenticationRequest: Sendable {
     package init(bearerToken: String) {
         self.bearerToken = bearerToken
     }
-}
-
-/// A pushed mutation, before the server carries it out.
-public struct ProposedWrite: Sendable {
-    /// The account that pushed the change.
-    public let principal: Principal
-    /// The space of the record.
-    public let space: SpaceID
-    /// The change, as the device sent it.
-    public let mutation: Mutation
-    /// The record before the transaction; nil when there is none, or none that the principal may see.
-    public let record: ServerRecord?
-    /// The record after this mutation, if no other device changes it meanwhile; nil after a delete, or when there is no
-    /// record to change.
-    public let proposed: ServerRecord?
-}
-
-/// A record with its values by name.
-public struct ServerRecord: Sendable {
-    /// The id of the record.
-    public let id: RecordID
-    /// The version of the last commit that changed the record; zero for a record that does not exist yet.
-    public let version: Version
-    let uid: UID
-    private var values: Patch
-
-    init(_ record: Record, _ schema: ModelSchema) {
-        id = record.id
-        version = record.version
-        uid = record.uid
-        values = record.patch(schema: schema)
-    }
-
-    init(creating id: RecordID, _ values: Patch) {
-        self.id = id
-        self.values = values
-        version = .zero
-        uid = .none
-    }
-
-    func changed(by patch: Patch) -> ServerRecord {
-        var changed = self
-        for (field, value) in patch { changed.values.set(field, to: value) }
-        return changed
-    }
-
-    /// The value of a field; null when it has none or there is no such field.
-    public subscript(field: FieldName) -> FieldValue { values[field] ?? .null }
 }
 
 /// An application's reason for rejecting a transaction.

@@ -16,18 +16,10 @@ extension Authority {
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> PushResponse {
-        try push(request, by: principal, now: now, rejecting: [:])
+        try perform(PendingPush(request: request, principal: principal), now: now)
     }
 
-    /// Applies transactions in order, and rejects those whose numbers are in `rejections` and that have no outcome yet.
-    public func push(
-        _ request: PushRequest, by principal: Principal, now: WallTime,
-        rejecting rejections: [TransactionNumber: Rejection]
-    ) throws(AuthorityError) -> PushResponse {
-        try push(PendingPush(request: request, principal: principal, rejections: rejections), now: now)
-    }
-
-    private func push(_ push: PendingPush, now: WallTime) throws(AuthorityError) -> PushResponse {
+    private func perform(_ push: PendingPush, now: WallTime) throws(AuthorityError) -> PushResponse {
         try check(push)
         var answered: AcceptedPush?
         var rest = push.request.transactions[...]
@@ -69,7 +61,7 @@ extension Authority {
         let groups = groupsForOneWrite(of: pushes, now: now)
         guard groups.count > 1 else {
             return pushes.prefix(1).map { push in
-                Result { () throws(AuthorityError) in try self.push(push, now: now) }
+                Result { () throws(AuthorityError) in try perform(push, now: now) }
             }
         }
         let verdicts: [PushGroup.Verdict]
@@ -138,12 +130,12 @@ extension Authority {
         return groups
     }
 
-    private func group(
+    func group(
         _ transactions: ArraySlice<NumberedTransaction>, of push: PendingPush, now: WallTime
     ) -> PushGroup {
         PushGroup(
             transactions: transactions, request: push.request, principal: push.principal, now: now, catalog: catalog,
-            models: models, members: members, policy: policy, usage: usage, rejections: push.rejections,
+            models: models, members: members, policy: policy, usage: usage, verdicts: push.verdicts, pushStart: push.start,
             waited: .milliseconds(max(0, now.milliseconds - (push.received ?? now).milliseconds)))
     }
 
@@ -155,7 +147,7 @@ extension Authority {
     }
 
     /// Checks everything that can be checked without the store.
-    private func check(_ push: PendingPush) throws(AuthorityError) {
+    func check(_ push: PendingPush) throws(AuthorityError) {
         let request = push.request
         let limits = policy.limits
         try push.principal.check(isMeantBy: request.account)

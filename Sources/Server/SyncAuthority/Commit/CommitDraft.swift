@@ -14,8 +14,12 @@ struct CommitDraft<Lookup: RecordLookup> {
     private var furtherLosses: [FieldConflict] = []
     /// The deleted records, with the mutations that delete them, which a rejection names.
     private var deletes: [(record: Int, mutation: Int)] = []
+    /// Whether `effects` is filled. Only the application's rules need it.
+    private let notesEffects: Bool
+    private var effects: [MutationEffect] = []
 
-    init(space: SpaceID, planner: CommitPlanner, lookup: Lookup, head: Version) {
+    init(space: SpaceID, planner: CommitPlanner, lookup: Lookup, head: Version, notingEffects: Bool) {
+        notesEffects = notingEffects
         self.space = space
         self.planner = planner
         self.lookup = lookup
@@ -23,10 +27,20 @@ struct CommitDraft<Lookup: RecordLookup> {
     }
 
     var plan: CommitPlan {
-        CommitPlan(space: space, records: records, creates: creates, conflicts: conflicts, furtherLosses: furtherLosses)
+        CommitPlan(
+            space: space, records: records, creates: creates, conflicts: conflicts, furtherLosses: furtherLosses,
+            effects: effects)
     }
 
     mutating func apply(_ mutation: Mutation, at index: Int) throws(PlanningStop) {
+        guard notesEffects else { return try plan(mutation, at: index) }
+        let earlier = positions[mutation.address].map { records[$0].state }
+        try plan(mutation, at: index)
+        let record = records[try position(of: mutation.address)]
+        effects.append(MutationEffect(before: earlier ?? record.stateBefore, after: record.state))
+    }
+
+    private mutating func plan(_ mutation: Mutation, at index: Int) throws(PlanningStop) {
         let address = mutation.address
         let stamp = Stamp(
             time: planner.stamps.time(claimed: mutation.time), client: planner.author.identity.client)

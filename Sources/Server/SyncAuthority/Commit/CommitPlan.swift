@@ -13,11 +13,14 @@ package struct CommitPlan: Hashable, Sendable {
     /// Copies of those `conflicts` in which a stored value lost, one for each other client that had set the same value.
     /// Only the notices to these clients report them.
     package let furtherLosses: [FieldConflict]
+    /// The effects of the mutations, in their order; empty if the planner does not note them.
+    package let effects: [MutationEffect]
 
     package init(
         space: SpaceID, records: [PlannedRecord], creates: [RecordAddress], conflicts: [FieldConflict],
-        furtherLosses: [FieldConflict] = []
+        furtherLosses: [FieldConflict] = [], effects: [MutationEffect] = []
     ) {
+        self.effects = effects
         self.space = space
         self.records = records
         self.creates = creates

@@ -23,12 +23,16 @@ package struct CommitPlanner: Sendable {
         case reject(Rejection)
     }
 
+    /// Decides the effect of a transaction.
+    ///
+    /// - Parameter notingEffects: whether the plan contains the effect of each mutation, for the application's rules.
     package func decide(
-        _ transaction: Transaction, over records: some RecordLookup
+        _ transaction: Transaction, over records: some RecordLookup, notingEffects: Bool = false
     ) throws(AuthorityStoreError) -> Decision {
         if let rejection = catalog.rejection(of: transaction) { return .reject(rejection) }
         var draft = CommitDraft(
-            space: transaction.space, planner: self, lookup: records, head: try records.head(of: transaction.space))
+            space: transaction.space, planner: self, lookup: records, head: try records.head(of: transaction.space),
+            notingEffects: notingEffects)
         do throws(PlanningStop) {
             for (index, mutation) in transaction.mutations.enumerated() {
                 try draft.apply(mutation, at: index)

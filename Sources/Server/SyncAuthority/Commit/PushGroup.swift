@@ -13,8 +13,11 @@ struct PushGroup {
     let members: StoredMembers
     let policy: AuthorityPolicy
     let usage: AccountUsage
-    /// The application's rejections, by transaction number.
-    let rejections: [TransactionNumber: Rejection]
+    /// The verdicts of the application's rules, by transaction number; nil for an application without rules.
+    let verdicts: [TransactionNumber: RuleVerdict]?
+    /// The number of the first transaction of the client's push. The client may not have received outcomes from this
+    /// number on.
+    let pushStart: TransactionNumber?
     /// The time that the push waited on this server, which is added to the age of its edits.
     let waited: Duration
 
@@ -28,7 +31,7 @@ struct PushGroup {
         case lost(LostHistory)
     }
 
-    private var key: LedgerKey { LedgerKey(principal: principal, identity: request.identity) }
+    var key: LedgerKey { LedgerKey(principal: principal, identity: request.identity) }
 
     /// Applies the group within a database transaction.
     ///
@@ -95,8 +98,10 @@ struct PushGroup {
             if let outcome = try formerOutcome(of: numbered, in: transaction) {
                 effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
             } else {
+                // The caller asks the rules again for a transaction whose effects they have not judged.
+                guard let decision = try decide(numbered, stored, rights, over: transaction, account) else { break }
                 observe(numbered, with: &state.clock)
-                effect = try carryOut(numbered, stored, rights, in: transaction, adding: &account)
+                effect = try carryOut(decision, of: numbered, stored, in: transaction, adding: &account)
             }
             try transaction.keep(
                 StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
@@ -110,11 +115,10 @@ struct PushGroup {
         if ledger.outcomeHorizon > known.outcomeHorizon {
             try transaction.forgetOutcomes(of: key, below: TransactionNumber(ledger.outcomeHorizon), keeping: 0)
         }
-        if conflictBytes > 0, let first = request.transactions.first {
+        if conflictBytes > 0, let first = pushStart ?? request.transactions.first?.number {
             // A client that pushes has received all outcomes of the transactions before this push, even if it has not
             // acknowledged them.
-            try transaction.forgetOutcomes(
-                of: key, below: first.number, keeping: AuthorityLimits.keptOutcomeBytes)
+            try transaction.forgetOutcomes(of: key, below: first, keeping: AuthorityLimits.keptOutcomeBytes)
         }
         if ledger != known { try transaction.set(ledger, of: key) }
         try addReceipts(to: &response.results, state.history, rights, in: transaction)
@@ -199,7 +203,7 @@ struct PushGroup {
     /// arrived.
     ///
     /// The lookup uses the principal of this push, so that no principal can read another's outcomes.
-    private func formerOutcome(
+    func formerOutcome(
         of numbered: NumberedTransaction, in view: some AuthorityView
     ) throws(AuthorityStoreError) -> Outcome? {
         for former in numbered.formerNumbers {
@@ -214,10 +218,10 @@ struct PushGroup {
     // MARK: New transactions
 
     private func carryOut(
-        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, _ rights: SpaceRights,
+        _ decision: CommitPlanner.Decision, of numbered: NumberedTransaction, _ stored: SchemaCatalog,
         in transaction: some AuthorityTransaction, adding account: inout StoredUsage
     ) throws(AuthorityStoreError) -> CommitPlan.Effect {
-        switch try decide(numbered, stored, rights, over: transaction, account) {
+        switch decision {
         case .reject(let rejection):
             return CommitPlan.Effect(outcome: .rejected(rejection), newVersion: nil)
         case .commit(let plan):
@@ -229,9 +233,34 @@ struct PushGroup {
         }
     }
 
+    /// Returns the decision about a transaction; nil if the application has rules that have not judged these effects of
+    /// it.
     private func decide(
         _ numbered: NumberedTransaction, _ stored: SchemaCatalog, _ rights: SpaceRights,
         over records: some RecordLookup, _ account: StoredUsage
+    ) throws(AuthorityStoreError) -> CommitPlanner.Decision? {
+        let decision = try plan(numbered, stored, rights, over: records, notingEffects: verdicts != nil)
+        guard case .commit(let plan) = decision else { return decision }
+        if let verdicts {
+            guard let verdict = verdicts[numbered.number], verdict.planned.effects == plan.effects else { return nil }
+            if let rejection = verdict.rejection { return .reject(rejection) }
+        }
+        let bytes = plan.conflicts.reduce(0) { $0 + $1.byteCount }
+        guard bytes <= AuthorityLimits.conflictBytes else {
+            return .reject(
+                Rejection(
+                    code: .tooLarge,
+                    message:
+                        "its conflicts have \(bytes) bytes of values, at most \(AuthorityLimits.conflictBytes) allowed in one transaction",
+                    mutation: nil))
+        }
+        return rejection(of: plan, beside: account).map { .reject($0) } ?? decision
+    }
+
+    /// Returns the decision about a transaction by the access rules, the models, and the merge.
+    func plan(
+        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, _ rights: SpaceRights,
+        over records: some RecordLookup, notingEffects: Bool
     ) throws(AuthorityStoreError) -> CommitPlanner.Decision {
         let transaction = numbered.transaction
         guard rights.mayWrite(transaction.space, principal) else {
@@ -240,7 +269,6 @@ struct PushGroup {
                     code: .forbidden, message: "\(principal.name) may not write in space \(transaction.space)",
                     mutation: nil))
         }
-        if let rejection = rejections[numbered.number] { return .reject(rejection) }
         guard transaction.byteCount <= policy.limits.pushBytes else {
             return .reject(
                 Rejection(
@@ -255,18 +283,7 @@ struct PushGroup {
                 principal: principal, identity: request.identity,
                 formerClients: numbered.formerNumbers.map(\.identity.client)),
             stamps: stampPolicy(of: numbered))
-        let decision = try planner.decide(transaction, over: records)
-        guard case .commit(let plan) = decision else { return decision }
-        let bytes = plan.conflicts.reduce(0) { $0 + $1.byteCount }
-        guard bytes <= AuthorityLimits.conflictBytes else {
-            return .reject(
-                Rejection(
-                    code: .tooLarge,
-                    message:
-                        "its conflicts have \(bytes) bytes of values, at most \(AuthorityLimits.conflictBytes) allowed in one transaction",
-                    mutation: nil))
-        }
-        return rejection(of: plan, beside: account).map { .reject($0) } ?? decision
+        return try planner.decide(transaction, over: records, notingEffects: notingEffects)
     }
 
     /// Returns the rejection of a plan that would exceed what its account may store; nil if there is room for it.

@@ -17,6 +17,12 @@ public enum AuthorityLimits {
     /// Maximum number of transactions, of one push or of several, that are made durable together. A larger number
     /// amortizes the flush to the disk; a smaller one shortens the wait of others for the write lock.
     public static let transactionsPerWrite = 100
+    /// The time after which a push is not judged further by the application's rules, and is answered as far as it got. A
+    /// device waits 30 seconds for the response, and a single transaction may take several.
+    public static let reviewTime = Duration.seconds(10)
+    /// Maximum number of times in a row that the transactions of a push are judged in vain, because others change their
+    /// records meanwhile.
+    public static let vainReviews = 8
     /// Maximum total size of the values in the conflicts of one transaction, in bytes.
     ///
     /// The outcome contains all of these values. It may follow other outcomes with up to `pageBytes`, and the response

@@ -33,15 +33,15 @@ struct AuthorityEndpoint: Sendable {
 
     /// Returns the authority's response. The application's rules judge a push first, as on a real server.
     private func response(to request: ServerRequest) async throws -> ServerResponse {
-        guard case .push(let whole) = request, let review else {
+        guard case .push(let request) = request, let review else {
             return try authority.respond(to: request, by: principal, now: now())
         }
-        let reader = RecordReader { space, collection, id in
-            let request = FetchRequest(space: space, collection: collection, key: .id(id))
-            return try authority.fetch(request, by: principal, now: now())
-        }
-        let (push, rejections) = try await review.judge(whole, by: principal, records: reader)
-        return .push(try authority.push(push, by: principal, now: now(), rejecting: rejections.mapValues(\.shortened)))
+        let push = ReviewedPush(
+            principal: principal, received: now(), uptime: { review.uptime() },
+            plan: { part in try authority.plan(part, now: now()) },
+            judge: { planned in try await review.rejection(of: planned, by: principal)?.shortened },
+            commit: { part in try authority.push(part, now: now()) })
+        return .push(try await push.response(to: request))
     }
 }
 
