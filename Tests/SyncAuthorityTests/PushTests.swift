@@ -178,20 +178,6 @@ import Testing
         #expect(losers(try world.push(&device, update("user", 1, at: 5, "bio", .text("newer")))).isEmpty)
     }
 
-    @Test func `rules judge transactions that change the same record in separate pushes`() throws {
-        var device = Device(1)
-        let transactions = [
-            try device.number([create("user", 1, ["username": .text("a")])]),
-            try device.number([create("user", 2, ["username": .text("b")]), update("user", 2, "bio", .text("c"))]),
-            try device.number([delete("user", 1)], in: "other"),
-            try device.number([create("user", 3, ["username": .text("d")])]),
-        ]
-        let push = device.request(transactions)
-        #expect(push.reviewable == device.request(Array(transactions[..<2])))
-        let rest = device.request(Array(transactions[2...]))
-        #expect(rest.reviewable == rest)
-    }
-
     @Test func `a gap in the numbers is refused with the expected number`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

@@ -314,12 +314,11 @@ import Testing
     private struct Rejecting: TransactionReview {
         let message: String
 
-        func rejections(
-            of transactions: [NumberedTransaction], by principal: Principal, records: RecordReader
-        ) async throws -> [TransactionNumber: Rejection] {
-            let rejection = Rejection(code: RejectionCode(rawValue: "spam"), message: message, mutation: -1)
-            return Dictionary(uniqueKeysWithValues: transactions.map { ($0.number, rejection) })
+        func rejection(of planned: PlannedTransaction, by principal: Principal) async throws -> Rejection? {
+            Rejection(code: RejectionCode(rawValue: "spam"), message: message, mutation: -1)
         }
+
+        func uptime() -> Duration { .zero }
     }
 
     @Test func `a rejection that is too long for its store and its client is cut, and is repeated the same`()
