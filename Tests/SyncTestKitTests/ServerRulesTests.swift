@@ -11,6 +11,25 @@ private struct Note: Model {
     let author = Field<String?>("author")
 }
 
+private struct Ticket: Model {
+    static let collection = "ticket"
+    let seat = Field<Int>("seat", .merge(.serverWins), default: 0)
+    let approved = Field<Bool>("approved", default: false)
+    let step = Field<Int>("step", default: 0)
+}
+
+/// Rules over two fields, and over the steps of a number.
+private func ticketRules(_ server: inout ServerApplication) {
+    server.validate(Ticket.self) { write in
+        guard let ticket = write.proposed, ticket.approved, ticket.seat > 1 else { return }
+        throw ServerRejection(code: "bad_seat", message: "approved only in seat 0 or 1", fields: ["approved"])
+    }
+    server.validate(Ticket.self) { write in
+        guard let before = write.before, let after = write.proposed, after.step > before.step + 1 else { return }
+        throw ServerRejection(code: "too_fast", message: "one step at a time", fields: ["step"])
+    }
+}
+
 private struct Stranger: Model {
     static let collection = "stranger"
     let name = Field<String>("name")
@@ -213,6 +232,58 @@ private func noteRules(_ server: inout ServerApplication) {
         try testbed.replaceServer(models: [Note.self], rules: noteRules)
         try testbed.settle()
         try testbed.finish()
+    }
+
+    /// Regression test: the rules judged the pushed values, of which the merge then stored only some.
+    @Test func `a rule over two fields holds when the edit of one of them loses the merge`() throws {
+        let testbed = try SyncTestbed(models: [Ticket.self], rules: ticketRules)
+        let phone = try testbed.device("phone", account: "ned")
+        let tablet = try testbed.device("tablet", account: "ned")
+        let ticket = try testbed.run { try await phone.create(Ticket.self) { _ in } }
+        try testbed.settle()
+        let id = try #require(ticket.id)
+        tablet.isOnline = false
+        try testbed.run {
+            ticket.seat = 5
+            try await ticket.save().confirmed()
+            let other = try tablet.object(Ticket.self, id: id)
+            other.seat = 1
+            other.approved = true
+            try await other.save()
+        }
+        tablet.isOnline = true
+        try testbed.settle()
+        #expect(try tablet.rejections.all().map(\.code.rawValue) == ["bad_seat"])
+        #expect(ticket.seat == 5 && !ticket.approved)
+        for rejection in try tablet.rejections.all() { try rejection.discard() }
+        try testbed.finish()
+    }
+
+    /// Regression test: each edit of one record needed a push of its own.
+    @Test func `edits of one record that wait are judged one by one, in one push`() throws {
+        let testbed = try SyncTestbed(models: [Ticket.self], rules: ticketRules)
+        let phone = try testbed.device("phone")
+        let ticket = try testbed.run { try await phone.create(Ticket.self) { _ in } }
+        try testbed.settle()
+        let pushes = Self.pushes(of: phone)
+        phone.isOnline = false
+        try testbed.run {
+            for step in [1, 2, 9, 3] {
+                try await phone.write { $0.edit(ticket) { $0.step = step } }
+            }
+        }
+        phone.isOnline = true
+        try testbed.settle()
+        #expect(try phone.rejections.all().map(\.code.rawValue) == ["too_fast"])
+        #expect(Self.pushes(of: phone) == pushes + 1)
+        for rejection in try phone.rejections.all() { try rejection.discard() }
+        try testbed.finish()
+    }
+
+    private static func pushes(of device: TestbedDevice) -> Int {
+        device.server.log.count { entry in
+            if case .call(.push, _, _) = entry { true } else { false }
+        }
     }
 
     @Test func `the rules decide who reads which space`() throws {

@@ -228,6 +228,49 @@ import Testing
         }
     }
 
+    /// Pushes that wait until all of them have been judged.
+    private struct Barrier {
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var isOpen = false
+    }
+
+    /// Regression test: each of the pushes was judged by the record before all of them, and took effect.
+    @Test func `of pushes at once that a rule allows only one after the other, one takes effect`() async throws {
+        let count = 4
+        let barrier = Guarded(Barrier())
+        let application = Self.application { server in
+            server.authorize("todo") { write in
+                guard let record = write.record else { return true }
+                await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                    let ready = barrier.withLock { barrier -> [CheckedContinuation<Void, Never>] in
+                        barrier.waiting.append(continuation)
+                        guard barrier.isOpen || barrier.waiting.count == count else { return [] }
+                        barrier.isOpen = true
+                        defer { barrier.waiting = [] }
+                        return barrier.waiting
+                    }
+                    for continuation in ready { continuation.resume() }
+                }
+                return record["title"] == .text("a")
+            }
+        }
+        try await serving(application) { port in
+            let create = Self.mutation(1, .create(["title": .text("a")]))
+            #expect(Self.rejection(try await push([create], to: port, as: "ned")) == nil)
+            let update = Self.retitled("b", seen: 1)
+            let outcomes = try await withThrowingTaskGroup(of: Outcome?.self) { group in
+                for client in 2..<UInt64(2 + count) {
+                    group.addTask { try await push([update], to: port, as: "ned", client: client) }
+                }
+                var outcomes: [Outcome?] = []
+                for try await outcome in group { outcomes.append(outcome) }
+                return outcomes
+            }
+            #expect(outcomes.compactMap { $0 }.count == count)
+            #expect(outcomes.filter { Self.rejection($0)?.code == .forbidden }.count == count - 1)
+        }
+    }
+
     private struct Todo: Model {
         static let collection = "todo"
         let title = Field<String>("title", .required)

@@ -14,6 +14,35 @@ private struct Todo: Model {
     let owner = Reference<Person>("owner")
 }
 
+private struct Order: Model {
+    static let collection = "order"
+    let step = Field<Int>("step", default: 0)
+}
+
+private struct Purse: Model {
+    static let collection = "purse"
+    let amount = Field<Int>("amount", default: 0)
+}
+
+struct ShopServer {
+    func rules(_ server: inout ServerApplication) {
+        server.validate(Order.self) { write in
+            guard let before = write.before, let after = write.proposed else { return }
+            guard after.step == before.step || after.step == before.step + 1 else {
+                throw ServerRejection(code: "step", message: "an order takes one step at a time", fields: ["step"])
+            }
+        }
+        server.validate { transaction in
+            let growth = try transaction.writes(of: Purse.self).reduce(0) { sum, write in
+                sum + (write.proposed?.amount ?? 0) - (write.before?.amount ?? 0)
+            }
+            guard growth == 0 else {
+                throw ServerRejection(code: "unbalanced", message: "the amounts of all purses would change by \(growth)")
+            }
+        }
+    }
+}
+
 struct TodoServer {
     static func main() async {
         await SyncServerProgram.main(models: [Todo.self, Person.self])

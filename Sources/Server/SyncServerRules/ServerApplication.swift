@@ -119,8 +119,8 @@ public struct ServerApplication: Sendable {
     /// server commits the transaction.
     ///
     ///     server.validate { transaction in
-    ///         let growth = try transaction.writes(of: Purse.self).reduce(0) {
-    ///             $0 + ($1.proposed?.sum ?? 0) - ($1.before?.sum ?? 0)
+    ///         let growth = try transaction.writes(of: Purse.self).reduce(0) { sum, write in
+    ///             sum + (write.proposed?.amount ?? 0) - (write.before?.amount ?? 0)
     ///         }
     ///         guard growth == 0 else { throw ServerRejection(code: "unbalanced", message: "the sum would change") }
     ///     }

@@ -34,9 +34,11 @@ public struct FieldEdit: Hashable, Sendable {
     public let field: FieldName
     /// The new value in canonical form; null clears the field.
     public let value: FieldValue
-    /// The value that the user saw. If the edit conflicts with another, this value is the `base` of the conflict.
+    /// The value that the user saw, as the device claims. If the edit conflicts with another, this value is the `base` of
+    /// the conflict.
     public let before: FieldValue
-    /// The version that had last changed the field; `.zero` when the record had not come from a server yet.
+    /// The version that had last changed the field, as the device claims; `.zero` when the record had not come from a
+    /// server yet.
     public let seen: Version
 
     /// Creates an edit, with both values in canonical form.
