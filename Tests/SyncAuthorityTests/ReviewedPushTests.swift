@@ -45,6 +45,14 @@ import Testing
         return results
     }
 
+    /// Returns true at the first call.
+    private static func isFirst(_ flag: Guarded<Bool>) -> Bool {
+        flag.withLock { flag in
+            defer { flag = false }
+            return flag
+        }
+    }
+
     /// Returns a device with a creation and two edits of one record, and a creation of another.
     private func edits() throws -> (Device, [NumberedTransaction]) {
         var device = Device(1)
@@ -97,7 +105,7 @@ import Testing
         let nicknames = Guarded<[FieldValue?]>([])
         let response = try await push([edit], of: device, to: world) { planned in
             nicknames.withLock { $0.append(planned.effects.first?.after?.values["nickname"]) }
-            if isFirst.withLock({ first in defer { first = false }; return first }) {
+            if Self.isFirst(isFirst) {
                 _ = try world.authority.push(competing, by: Principal(name: "anna"), now: AuthorityWorld.now)
             }
             return nil
@@ -117,7 +125,7 @@ import Testing
         let competing = other.request([try other.number([create("user", 1, ["username": .text("c")])])])
         let isFirst = Guarded(true)
         let response = try await push(transactions, of: device, to: world) { _ in
-            if isFirst.withLock({ first in defer { first = false }; return first }) {
+            if Self.isFirst(isFirst) {
                 _ = try world.authority.push(competing, by: Principal(name: "anna"), now: AuthorityWorld.now)
             }
             return nil

@@ -37,7 +37,7 @@ struct ShopServer {
                 sum + (write.proposed?.amount ?? 0) - (write.before?.amount ?? 0)
             }
             guard growth == 0 else {
-                throw ServerRejection(code: "unbalanced", message: "the amounts of all purses would change by \(growth)")
+                throw ServerRejection(code: "unbalanced", message: "the purses would gain \(growth)")
             }
         }
     }
