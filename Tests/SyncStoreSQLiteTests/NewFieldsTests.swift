@@ -141,6 +141,32 @@ import Testing
         try store.verify()
     }
 
+    @Test func `a field that a build learns during a snapshot is not older than its record`() throws {
+        let scratch = try Scratch()
+        let epoch = Epoch(rawValue: "first")
+        do {
+            let store = try scratch.open()
+            _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+            try store.follow(.default)
+            let shown = Record(id: Samples.id(1), uid: UID(7), version: Version(4), values: [.text("eve"), .null])
+            let page = PullPage(
+                space: .default, epoch: epoch, serverTime: .zero,
+                content: .snapshot(
+                    [SnapshotRows(collection: "users", records: [shown])], isFirst: true, isLast: true),
+                cursor: Cursor(rawValue: "at-3"), version: Version(3), head: Version(5), hasMore: true, notices: [])
+            _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
+            store.close()
+        }
+        let store = try scratch.open(Self.later)
+        try follow(
+            store, epoch, from: 3, Self.commit(4, .created(uid: UID(7), ["username": .text("eve")])),
+            Self.commit(5, .updated(["age": .integer(7)])))
+        let record = try #require(try store.record("users", .id(Samples.id(1))))
+        #expect(record.values == [.text("eve"), .null, .integer(7)])
+        #expect((0..<3).map { record.version(ofFieldAt: $0) } == [Version(4), Version(4), Version(5)])
+        try store.verify()
+    }
+
     @Test(arguments: [false, true])
     func `a delete has not seen a commit of only fields that the build does not know`(changesBoth: Bool) throws {
         let scratch = try Scratch()

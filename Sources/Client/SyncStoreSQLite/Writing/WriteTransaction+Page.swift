@@ -452,7 +452,8 @@ extension WriteTransaction {
             try check(uid, of: change.id, in: table)
             return .shown(Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model))
         case (.created(_, let patch), .shown(let record)):
-            return .shown(record.updated(by: patch, at: version, schema: table.model))
+            return .shown(
+                record.updated(by: patch, at: version, schema: table.model).withFields(sinceAtLeast: version))
         case (.updated(let patch), .shown(let record)):
             return .shown(record.updated(by: patch, at: version, schema: table.model))
         case (.updated, .absent):

@@ -135,8 +135,8 @@ extension Authority {
     ) -> PushGroup {
         PushGroup(
             transactions: transactions, request: push.request, principal: push.principal, now: now, catalog: catalog,
-            models: models, members: members, policy: policy, usage: usage, verdicts: push.verdicts, pushStart: push.start,
-            waited: .milliseconds(max(0, now.milliseconds - (push.received ?? now).milliseconds)))
+            models: models, members: members, policy: policy, usage: usage, verdicts: push.verdicts,
+            pushStart: push.start, waited: .milliseconds(max(0, now.milliseconds - (push.received ?? now).milliseconds)))
     }
 
     private func tooManyClients(of principal: Principal) -> AuthorityError {

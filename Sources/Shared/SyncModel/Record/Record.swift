@@ -31,6 +31,16 @@ public struct Record: Hashable, Sendable {
         fieldVersions.isEmpty ? version : fieldVersions[position]
     }
 
+    /// Returns the record without versions of fields that are older than its creation. A build that learned a field during
+    /// a snapshot has given it such a version.
+    package func withFields(sinceAtLeast creation: Version) -> Record {
+        guard fieldVersions.contains(where: { $0 < creation }) else { return self }
+        var record = self
+        let versions = fieldVersions.map { max($0, creation) }
+        record.fieldVersions = versions.allSatisfy { $0 == version } ? [] : versions
+        return record
+    }
+
     /// The newest version at which the record has no commit that this build cannot show.
     ///
     /// A commit that changes only fields which the schema does not know raises the version of the record, and of no

@@ -159,6 +159,9 @@ extension PlantedBug {
                 $0.rates.recover = 0.3
             }),
         rows(
+            "reference remembered", breaks: [.I17], "a delete is refused for a record that no longer needs its target",
+            "BEFORE DELETE ON reference BEGIN SELECT RAISE(IGNORE); END"),
+        rows(
             "field of a record lost", breaks: [.I5, .I9],
             "the values of a record on the server differ from those in the feed",
             """

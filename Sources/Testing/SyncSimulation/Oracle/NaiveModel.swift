@@ -164,6 +164,65 @@ struct NaiveModel: Hashable, Sendable {
         return seen
     }
 
+    /// Returns whether a reason for a rejection that concerns records can be true of a transaction. Other reasons count as
+    /// true.
+    func mayReject(_ transaction: Transaction, as code: RejectionCode) -> Bool {
+        var (created, deleted): (Set<RecordAddress>, Set<RecordAddress>) = ([], [])
+        var (missing, gone) = (false, false)
+        for mutation in transaction.mutations {
+            let address = mutation.address
+            let isDead = dead.contains(address) || deleted.contains(address)
+            switch mutation.intent {
+            case .create:
+                gone = gone || isDead
+                created.insert(address)
+            case .update:
+                gone = gone || isDead
+                missing = missing || !isDead && rows[address] == nil && !created.contains(address)
+            case .delete:
+                missing = missing || !isDead && rows[address] == nil && !created.contains(address)
+                deleted.insert(address)
+            }
+        }
+        let alive = Set(rows.keys).union(created).subtracting(deleted)
+        return switch code {
+        case .recordDeleted: gone
+        case .missingRecord: missing
+        case .danglingReference:
+            transaction.mutations.contains { mutation in targets(of: mutation).contains { !alive.contains($0) } }
+        case .stillReferenced:
+            alive.contains { requiredTargets(of: $0, after: transaction).contains { deleted.contains($0) } }
+        default: true
+        }
+    }
+
+    /// Returns the records to which a mutation sets references.
+    private func targets(of mutation: Mutation) -> [RecordAddress] {
+        mutation.patch.compactMap { name, value in
+            guard case .reference(let id) = value, let target = catalog[mutation.collection]?.field(named: name)?.target
+            else { return nil }
+            return RecordAddress(target, id)
+        }
+    }
+
+    /// Returns the records that a record requires after a transaction.
+    private func requiredTargets(of address: RecordAddress, after transaction: Transaction) -> [RecordAddress] {
+        var patch = Patch()
+        let schema = catalog[address.collection]
+        for (field, value) in zip(schema?.fields ?? [], rows[address]?.values ?? []) {
+            patch.set(field.name, to: value)
+        }
+        for mutation in transaction.mutations where mutation.address == address {
+            for (name, value) in mutation.patch { patch.set(name, to: value) }
+        }
+        return (schema?.fields ?? []).compactMap { field in
+            guard field.isRequired, let target = field.target, case .reference(let id)? = patch[field.name] else {
+                return nil
+            }
+            return RecordAddress(target, id)
+        }
+    }
+
     /// Returns whether the fields that nobody has changed since the creation have the values of a patch.
     private static func hasInitialValues(_ row: Row, _ patch: Patch, _ schema: ModelSchema) -> Bool {
         zip(schema.fields, row.values).enumerated().allSatisfy { position, field in

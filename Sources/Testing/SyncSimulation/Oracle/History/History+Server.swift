@@ -212,7 +212,26 @@ extension History.State {
             {
                 violations.report(Violation(.I17, "\(operation) was rejected without cause: \(rejection.message)"))
             }
+            if isAnsweredNow, let model = currentModel(of: transaction.space, besides: operation),
+                !model.mayReject(transaction, as: rejection.code)
+            {
+                violations.report(
+                    Violation(.I17, "\(operation) was rejected for a reason that is not true: \(rejection.message)"))
+            }
         }
+    }
+
+    /// Returns the model of all that the server has applied in a space; nil if that is not known.
+    ///
+    /// A server that died may have applied a transaction without an answer.
+    private func currentModel(of space: SpaceID, besides operation: History.Operation) -> NaiveModel? {
+        guard let replay = replays[space], let model = replay.models.last,
+            applied[space]?.keys.allSatisfy({ $0 <= replay.head }) ?? true
+        else { return nil }
+        let isOpen = sent.contains { other, sent in
+            sent.outcome == nil && sent.transaction.transaction.space == space && other != operation
+        }
+        return isOpen ? nil : model
     }
 
     /// Returns whether the id of a rejected creation already exists in another space.
