@@ -82,6 +82,33 @@ import Testing
         #expect(bios.withLock { $0 } == [nil, nil, .text("b"), nil])
     }
 
+    @Test func `a push with a hundred edits of one record is answered whole`() async throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        var transactions = [try device.number([create("user", 1, ["username": .text("a")])])]
+        for number in 1...100 {
+            transactions.append(try device.number([update("user", 1, at: Int64(number), "bio", .text("\(number)"))]))
+        }
+        let results = results(try await push(transactions, of: device, to: world))
+        #expect(results.map(\.outcome.version) == (1...101).map { Version($0) })
+        #expect(log.withLock { $0.judged } == transactions.map(\.number))
+    }
+
+    @Test func `a repeated create is not shown to the rules`() async throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let first = create("user", 1, ["username": .text("a")])
+        let transactions = [
+            try device.number([first]), try device.number([first, create("user", 2, ["username": .text("b")])]),
+        ]
+        let repeats = Guarded<[[Bool]]>([])
+        _ = try await push(transactions, of: device, to: world) { planned in
+            repeats.withLock { $0.append(planned.effects.map(\.isRepeat)) }
+            return nil
+        }
+        #expect(repeats.withLock { $0 } == [[false], [true, false]])
+    }
+
     @Test func `the transactions after a rejected one are judged and answered, too`() async throws {
         let world = AuthorityWorld()
         let (device, transactions) = try edits()

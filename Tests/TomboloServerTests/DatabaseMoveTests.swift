@@ -45,7 +45,7 @@ import Testing
             report.lines.map(\.rendered).joined() == """
                 moved        no spaces, no live or deleted records, no commits
                 former       \(folder)/former/authority.sqlite, with which no server starts any more: delete it once the new database has a backup
-                next         start the server with authority.folder=\(folder)/new, and without authority.postgres
+                next         start the server with authority.folder=\(folder)/new, and without authority.postgres and authority.postgres-schema
 
                 """)
         let new = try server(in: "new")
@@ -67,7 +67,7 @@ import Testing
         let last = try #require(report.lines.last?.rendered)
         #expect(
             last
-                == "next         copy \(folder)/former/tokens to \(folder)/new/tokens, and start the server with authority.folder=\(folder)/new, and without authority.postgres\n"
+                == "next         copy \(folder)/former/tokens to \(folder)/new/tokens, and start the server with authority.folder=\(folder)/new, and without authority.postgres and authority.postgres-schema\n"
         )
     }
 

@@ -16,12 +16,12 @@ private struct Todo: Model {
 
 private struct Order: Model {
     static let collection = "order"
-    let step = Field<Int>("step", default: 0)
+    let step = Field<Int>("step", .range(0...3), default: 0)
 }
 
 private struct Purse: Model {
     static let collection = "purse"
-    let amount = Field<Int>("amount", default: 0)
+    let amount = Field<Int>("amount", .range(0...1_000_000), default: 0)
 }
 
 struct ShopServer {

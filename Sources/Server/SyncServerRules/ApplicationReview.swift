@@ -18,6 +18,8 @@ package struct ApplicationReview: TransactionReview {
     }
 
     package func rejection(of planned: PlannedTransaction, by principal: Principal) async throws -> Rejection? {
+        // A decision stays, whatever the rules say now.
+        guard !planned.effects.allSatisfy(\.isRepeat) else { return nil }
         let rejection = try await RuleCall.run("a rule for writes", application.timeout, runtime, logger) {
             try await verdict(on: ProposedTransaction(planned, by: principal, application.catalog))
         }
@@ -44,18 +46,18 @@ package struct ApplicationReview: TransactionReview {
     }
 
     private func verdict(on proposed: ProposedTransaction) async throws -> Rejection? {
-        for (index, write) in proposed.writes.enumerated() {
+        for write in proposed.writes {
             let collection = write.mutation.collection
             for rule in application.writeRules[collection] ?? [] where try await !rule(write) {
                 return Rejection(
                     code: .forbidden,
                     message: "\(proposed.principal.name) may not \(write.mutation.verb) this record of \(collection)",
-                    mutation: index)
+                    mutation: write.position)
             }
             do {
                 for check in application.writeChecks[collection] ?? [] { try await check(write) }
             } catch let rejection as ServerRejection {
-                return Rejection(rejection, of: proposed.transaction, at: index)
+                return Rejection(rejection, of: proposed.transaction, at: write.position)
             }
         }
         do {

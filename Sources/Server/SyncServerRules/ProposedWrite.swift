@@ -19,6 +19,8 @@ public struct ProposedWrite: Sendable {
     public let before: ServerRecord?
     /// The record after this mutation, as the merge would store it; nil after a delete.
     public let proposed: ServerRecord?
+    /// The position of the mutation in its transaction, for `ServerRejection.mutation`.
+    public let position: Int
 }
 
 /// A pushed transaction, before the server commits it.
@@ -29,7 +31,7 @@ public struct ProposedTransaction: Sendable {
     public let principal: Principal
     /// The transaction, as the device sent it.
     public let transaction: Transaction
-    /// The changes of all records, in their order.
+    /// The changes of all records, in their order, without creates that have taken effect before.
     public let writes: [ProposedWrite]
     let catalog: SchemaCatalog
 
@@ -41,13 +43,15 @@ public struct ProposedTransaction: Sendable {
         self.catalog = catalog
         transaction = planned.transaction
         var records: [RecordAddress: ServerRecord?] = [:]
-        writes = zip(planned.transaction.mutations, planned.effects).map { mutation, effect in
+        writes = zip(planned.transaction.mutations, planned.effects).enumerated().compactMap { position, change in
+            let (mutation, effect) = change
             let before = effect.before.map { ServerRecord($0) }
             let record = records[mutation.address] ?? before
             records[mutation.address] = .some(record)
+            guard !effect.isRepeat else { return nil }
             return ProposedWrite(
                 principal: principal, space: planned.transaction.space, mutation: mutation, record: record,
-                before: before, proposed: effect.after.map { ServerRecord($0) })
+                before: before, proposed: effect.after.map { ServerRecord($0) }, position: position)
         }
     }
 

@@ -69,10 +69,26 @@ public struct ModelWrite<M: Model>: Sendable {
     public let before: Snapshot<M>?
     /// The record after this change, as the merge would store it; nil after a delete.
     public let proposed: Snapshot<M>?
+    private let setFields: Set<FieldName>
+    private let shape: ModelShape<M>
+
+    /// Returns whether the change sets a field, even to the value that the field has.
+    ///
+    /// Setting the same value is an edit: until its time has passed, it wins over earlier edits of others. So a rule that
+    /// protects a field asks whether the field is set, not only whether its value is different.
+    public func sets<Value>(_ field: KeyPath<M, ModelField<M, Value>>) -> Bool {
+        setFields.contains(shape.fields[keyPath: field].key.name)
+    }
+
+    /// Returns whether the change sets a reference, even to the record to which it leads. See the function for fields.
+    public func sets<Other>(_ reference: KeyPath<M, ModelReference<M, Other>>) -> Bool {
+        setFields.contains(shape.fields[keyPath: reference].key.name)
+    }
 
     /// The kind of a change.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// The record is to be created, updated, or deleted.
+        /// The record is to be created, updated, or deleted. A create of a record that exists already, because two devices
+        /// have made the same id, is an update.
         case create, update, delete
     }
 
@@ -82,13 +98,15 @@ public struct ModelWrite<M: Model>: Sendable {
         id = write.mutation.record
         kind =
             switch write.mutation.intent {
-            case .create: .create
+            case .create: write.before == nil ? .create : .update
             case .update: .update
             case .delete: .delete
             }
         record = write.record.map { Snapshot($0, shape) }
         before = write.before.map { Snapshot($0, shape) }
         proposed = write.proposed.map { Snapshot($0, shape) }
+        setFields = Set(write.mutation.patch.map(\.field))
+        self.shape = shape
     }
 }
 

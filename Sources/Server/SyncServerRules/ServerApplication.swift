@@ -116,7 +116,7 @@ public struct ServerApplication: Sendable {
     }
 
     /// Adds a check of whole transactions, with the records before and after each change. The check runs before the
-    /// server commits the transaction.
+    /// server commits the transaction. It must not trap: clients choose the values, so numbers need a `.range`.
     ///
     ///     server.validate { transaction in
     ///         let growth = try transaction.writes(of: Purse.self).reduce(0) { sum, write in

@@ -253,11 +253,11 @@ final class LiveCell: Sendable {
     private func change(_ edits: @Sendable (inout State) -> Void) {
         let (successor, isNew): (LiveCell?, Bool) = state.withLock { state in
             if let successor = state.successor { return (successor, false) }
-            let before = (state.edits, state.values)
+            let before = (state.edits, state.values, Set(state.refusals.keys))
             edits(&state)
             rebase(&state)
             // An observer that reverts an object must not be told of its own call again and again.
-            guard before != (state.edits, state.values) else { return (nil, false) }
+            guard before != (state.edits, state.values, Set(state.refusals.keys)) else { return (nil, false) }
             state.revision += 1
             return (nil, true)
         }

@@ -30,7 +30,7 @@ extension LiveObjects {
                 let (written, deleted) = try transaction.steps()
                 let prepared = try prepare(written.map(\.current), deleting: deleted.map(\.current))
                 guard !prepared.edits.isEmpty else { return finish(prepared, nil) }
-                return finish(prepared, try await source.write(prepared.edits.map(\.edit), now: runtime.now()))
+                return finish(prepared, try await writeWithWaiting(prepared))
             } catch {
                 transaction.unstage()
                 throw error
@@ -88,11 +88,41 @@ extension LiveObjects {
         }
     }
 
+    /// Writes a transaction, together with waiting writes that have no object in common with it.
+    private func writeWithWaiting(_ prepared: PreparedWrite) async throws(ModelError) -> WriteTicket {
+        let own = prepared.edits.map(\.edit)
+        guard source.largestWriteGroup > 1 else { return try await source.write(own, now: runtime.now()) }
+        let group = takeGroup(upTo: source.largestWriteGroup - 1, besides: prepared.cells)
+        let results = await source.write(
+            together: [own] + group.map { $0.prepared.edits.map(\.edit) }, now: runtime.now())
+        precondition(results.count == group.count + 1, "a source returns a result for each transaction")
+        end(group, results.dropFirst())
+        return try results[0].get()
+    }
+
     /// Writes the longest group of waiting writes that have no object in common.
     private func writeNextGroup() async {
-        var group: [(write: WaitingWrite, prepared: PreparedWrite)] = []
-        var touched: Set<ObjectIdentifier> = []
-        while group.count < source.largestWriteGroup, let next = waitingWrites.withLock({ $0.first }) {
+        let group = takeGroup(upTo: source.largestWriteGroup)
+        guard !group.isEmpty else { return }
+        let results = await source.write(
+            together: group.map { $0.prepared.edits.map(\.edit) }, now: runtime.now())
+        precondition(results.count == group.count, "a source returns a result for each transaction")
+        end(group, results[...])
+    }
+
+    private typealias PreparedGroup = [(write: WaitingWrite, prepared: PreparedWrite)]
+
+    private func end(_ group: PreparedGroup, _ results: ArraySlice<Result<WriteTicket, ModelError>>) {
+        for ((write, prepared), result) in zip(group, results) { write.end(result.map { finish(prepared, $0) }) }
+    }
+
+    /// Takes the longest group of waiting writes that have no object in common. Writes with nothing to write are ended.
+    ///
+    /// - Parameter cells: the objects that the group may not touch.
+    private func takeGroup(upTo limit: Int, besides cells: Set<ObjectIdentifier> = []) -> PreparedGroup {
+        var group: PreparedGroup = []
+        var touched = cells
+        while group.count < limit, let next = waitingWrites.withLock({ $0.first }) {
             guard touched.isDisjoint(with: next.work.cells.lazy.map { ObjectIdentifier($0) }) else { break }
             do throws(ModelError) {
                 let prepared = try prepare(next.work)
@@ -108,11 +138,7 @@ extension LiveObjects {
             }
             waitingWrites.withLock { _ = $0.removeFirst() }
         }
-        guard !group.isEmpty else { return }
-        let results = await source.write(
-            together: group.map { $0.prepared.edits.map(\.edit) }, now: runtime.now())
-        precondition(results.count == group.count, "a source returns a result for each transaction")
-        for ((write, prepared), result) in zip(group, results) { write.end(result.map { finish(prepared, $0) }) }
+        return group
     }
 
     private func prepare(_ work: WaitingWrite.Work) throws(ModelError) -> PreparedWrite {

@@ -197,7 +197,9 @@ public final class RemoteSource: ModelSource {
                         field: name, value: value, before: shown.values[position],
                         seen: shown.version(ofFieldAt: position))
                 })
-        case .delete: return .delete(seen: edit.shown?.version ?? .zero)
+        case .delete:
+            // After an own write, fields have newer versions than the record had when it was read.
+            return .delete(seen: edit.shown.map { min($0.version, $0.versionOfKnownFields) } ?? .zero)
         }
     }
 

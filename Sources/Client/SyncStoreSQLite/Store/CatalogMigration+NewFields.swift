@@ -76,7 +76,7 @@ extension CatalogMigration {
             """
             SELECT sync_row FROM \(table.quoted)
             WHERE sync_unknown IS NOT NULL OR sync_fields IS NOT NULL AND (sync_space, version) IN (\(OwnVersions.select))
-                OR \(incomplete.condition(space: "sync_space"))
+                OR \(IncompleteSpaces.condition(space: "sync_space", of: table.quoted))
             """)
         var rows: [Int64] = []
         try find.forEachRow { rows.append($0.integer(0)) }
@@ -122,7 +122,7 @@ extension CatalogMigration {
             SELECT id, unknown FROM sync_base
             WHERE collection = ?1 AND is_deleted = 0
                 AND ((unknown IS NOT NULL OR field_versions IS NOT NULL) AND (space, version) IN (\(OwnVersions.select))
-                    OR \(incomplete.condition(space: "space")))
+                    OR \(IncompleteSpaces.condition(space: "space", of: "sync_base")))
             """)
         find.bind(1, table.name)
         var found: [(id: RecordID, taken: [Int])] = []
@@ -229,10 +229,14 @@ private struct IncompleteSpaces {
 
     /// Returns the SQL condition of a record that is ahead of the feed.
     ///
-    /// - Parameter space: the column with the key of the record's space.
-    func condition(space: String) -> String {
-        guard !versions.isEmpty else { return "FALSE" }
-        return versions.sorted { $0.key < $1.key }
-            .map { "\(space) = \($0.key) AND version > \($0.value.rawValue)" }.joined(separator: " OR ")
+    /// - Parameters:
+    ///   - space: the column with the key of the record's space.
+    ///   - table: the table of the records.
+    static func condition(space: String, of table: String) -> String {
+        """
+        EXISTS (SELECT 1 FROM sync_space AS incomplete
+            WHERE incomplete.key = \(table).\(space) AND incomplete.phase IN ('snapshot', 'catching_up')
+            AND \(table).version > incomplete.version)
+        """
     }
 }

@@ -85,22 +85,27 @@ extension WriteTransaction {
     /// A held entry is sent later, under a higher number, and the server trusts that a device knows its own edits. It
     /// would replace the user's newer value with the older one.
     func removeReplacedEdits(by applied: StoredEntry) throws {
+        var found: [Int64: StoredEntry] = [:]
         for place in try changedPlaces(of: applied.transaction) {
-            for sequence in try sequences(linkedTo: place, onlyChanging: true, upTo: applied.sequence - 1) {
-                guard var held = try entry(sequence), held.heldFor != nil, held.space == applied.space else { continue }
-                let mutations = held.transaction.mutations.compactMap {
-                    $0.withoutEdits(replacedBy: applied.transaction)
-                }
-                guard mutations != held.transaction.mutations else { continue }
-                guard !mutations.isEmpty else {
-                    try removeAndRecompute([held])
-                    continue
-                }
-                // The hold stays: the entry still names what the server does not know.
-                held.heldFor = nil
-                try replace(held, with: Transaction(space: held.space, mutations: mutations))
-                for place in try changedPlaces(of: held.transaction) { try recompute(place) }
+            for sequence in try sequences(linkedTo: place, onlyChanging: true, upTo: applied.sequence - 1)
+            where found[sequence] == nil {
+                guard let held = try entry(sequence), held.heldFor != nil, held.space == applied.space else { continue }
+                found[sequence] = held
             }
+        }
+        // A removal releases all held entries, so the entries were found before.
+        for (_, held) in found.sorted(by: { $0.key < $1.key }) {
+            let mutations = held.transaction.mutations.compactMap { $0.withoutEdits(replacedBy: applied.transaction) }
+            guard mutations != held.transaction.mutations else { continue }
+            guard !mutations.isEmpty else {
+                try removeAndRecompute([held])
+                continue
+            }
+            // The hold stays: the entry still names what the server does not know.
+            var entry = held
+            entry.heldFor = nil
+            try replace(entry, with: Transaction(space: held.space, mutations: mutations))
+            for place in try changedPlaces(of: held.transaction) { try recompute(place) }
         }
     }
 

@@ -201,8 +201,7 @@ struct RestoreJournal: AsyncParsableCommand {
         guard let entry = try store.journalEntry(selected.entry), entry.state == .active,
             case .lost(let changes) = entry.event
         else { return nil }
-        let obstacles = try store.obstacles(to: changes)
-        return obstacles.isEmpty ? nil : obstacles
+        return try store.obstacles(to: changes)
     }
 
     /// Reports the references that the restored records lack.
@@ -264,7 +263,9 @@ struct RestoreJournal: AsyncParsableCommand {
             if others.count == 1 { line.set("selected", others[0]) }
             options.terminal.say(line, after: nil)
         } else {
-            let reason = reasons.dropFirst().reduce(reasons[0]) { "\($0), and \($1)" }
+            // The state of the records may have changed again.
+            let first = reasons.first ?? "its records have changed since the command began"
+            let reason = reasons.dropFirst().reduce(first) { "\($0), and \($1)" }
             let advice: TerminalText =
                 obstacles.values.allSatisfy { $0 == .isElsewhere }
                 ? "if you want its values, create a new record with them, and then dismiss the entry"

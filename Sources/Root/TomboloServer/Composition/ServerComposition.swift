@@ -106,7 +106,8 @@ public final class ServerComposition {
         var (last, count) = (number, 0)
         // All conflicts of a space may have a gigabyte of values.
         while count < limit {
-            let budget = PageBudget(rows: limit - count, bytes: InspectLimits.bytes)
+            // PostgreSQL sends all rows of a read, even those that exceed the bytes.
+            let budget = PageBudget(rows: min(limit - count, 100), bytes: InspectLimits.bytes)
             let page = try source.conflicts(in: space, after: last, budget: budget)
             guard let end = page.last?.number else { break }
             for conflict in page { try body(ConflictText.line(conflict, models)) }

@@ -105,7 +105,7 @@ extension DatabaseMove {
                 switch target {
                 case .postgres(_, let schema): "authority.postgres, and authority.postgres-schema=\(schema)"
                 case .folder(let folder):
-                    "authority.folder=\(Self.absolute(folder)), and without authority.postgres"
+                    "authority.folder=\(Self.absolute(folder)), and without authority.postgres and authority.postgres-schema"
                 }
             return OverviewText.aligned([
                 ("moved", "\(counts)\(wasComplete ? "; the copy was complete already" : "")"),

@@ -136,7 +136,8 @@ extension Authority {
         PushGroup(
             transactions: transactions, request: push.request, principal: push.principal, now: now, catalog: catalog,
             models: models, members: members, policy: policy, usage: usage, verdicts: push.verdicts,
-            pushStart: push.start, waited: .milliseconds(max(0, now.milliseconds - (push.received ?? now).milliseconds)))
+            pushStart: push.start, waited: .milliseconds(max(0, now.milliseconds - (push.received ?? now).milliseconds))
+        )
     }
 
     private func tooManyClients(of principal: Principal) -> AuthorityError {

@@ -17,6 +17,8 @@ struct CommitDraft<Lookup: RecordLookup> {
     /// Whether `effects` is filled. Only the application's rules need it.
     private let notesEffects: Bool
     private var effects: [MutationEffect] = []
+    /// Whether the mutation that was planned last is a create that has taken effect before.
+    private var isRepeat = false
 
     init(space: SpaceID, planner: CommitPlanner, lookup: Lookup, head: Version, notingEffects: Bool) {
         notesEffects = notingEffects
@@ -34,10 +36,12 @@ struct CommitDraft<Lookup: RecordLookup> {
 
     mutating func apply(_ mutation: Mutation, at index: Int) throws(PlanningStop) {
         guard notesEffects else { return try plan(mutation, at: index) }
+        isRepeat = false
         let earlier = positions[mutation.address].map { records[$0].state }
         try plan(mutation, at: index)
         let record = records[try position(of: mutation.address)]
-        effects.append(MutationEffect(before: earlier ?? record.stateBefore, after: record.state))
+        effects.append(
+            MutationEffect(before: earlier ?? record.stateBefore, after: record.state, isRepeat: isRepeat))
     }
 
     private mutating func plan(_ mutation: Mutation, at index: Int) throws(PlanningStop) {
@@ -71,7 +75,7 @@ struct CommitDraft<Lookup: RecordLookup> {
                 throw rejected(.duplicateRecord, "\(address) already exists; a new record needs a new id", index)
             }
             // A device may send a create again under a different identity. The create has already taken effect.
-            let isRepeat =
+            isRepeat =
                 before.creation.claimedTime == claimed && planner.author.isOrWas(before.creation.origin.stamp.client)
                 && before.mayHaveBeenCreated(with: patch)
             if !isRepeat {
@@ -175,7 +179,8 @@ struct CommitDraft<Lookup: RecordLookup> {
         if !unseen.isEmpty, planner.catalog[address.collection]?.deleteRule == .editWins {
             throw rejected(
                 .unseenEdits,
-                "\(address) has been edited since this device last pulled it: review it, then delete it again", index)
+                "\(address) has been edited since this device last pulled it, or has values that its build does not show: review it, then delete it again, with a newer build if it shows no other values",
+                index)
         }
         // A field that was emptied has no value to lose.
         for field in unseen where !field.value.isNull {

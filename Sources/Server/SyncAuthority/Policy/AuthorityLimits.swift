@@ -20,6 +20,9 @@ public enum AuthorityLimits {
     /// The time after which a push is not judged further by the application's rules, and is answered as far as it got. A
     /// device waits 30 seconds for the response, and a single transaction may take several.
     public static let reviewTime = Duration.seconds(10)
+    /// The number of values in the effects of planned transactions after which a plan ends. The plan is in memory until its
+    /// transactions have been judged.
+    public static let plannedValues = 20_000
     /// Maximum number of times in a row that the transactions of a push are judged in vain, because others change their
     /// records meanwhile.
     public static let vainReviews = 8

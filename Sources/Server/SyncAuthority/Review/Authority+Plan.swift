@@ -28,7 +28,8 @@ extension PushGroup {
         var changed: Set<RecordAddress> = []
         var planned: [PlannedTransaction] = []
         var count = 0
-        planning: for numbered in transactions {
+        var values = 0
+        planning: for numbered in transactions where values < AuthorityLimits.plannedValues {
             if try hasOutcome(numbered, ledger, in: view) {
                 count += 1
                 continue
@@ -38,6 +39,7 @@ extension PushGroup {
             changed.formUnion(addresses)
             switch try plan(numbered, stored, rights, over: view, notingEffects: true) {
             case .commit(let plan):
+                values += plan.effects.reduce(0) { $0 + $1.valueCount }
                 planned.append(
                     PlannedTransaction(
                         number: numbered.number, transaction: numbered.transaction, effects: plan.effects))
@@ -56,6 +58,10 @@ extension PushGroup {
         if numbered.number < ledger.next { return true }
         return try formerOutcome(of: numbered, in: view) != nil
     }
+}
+
+extension MutationEffect {
+    fileprivate var valueCount: Int { (before?.values.count ?? 0) + (after?.values.count ?? 0) }
 }
 
 extension Rejection {

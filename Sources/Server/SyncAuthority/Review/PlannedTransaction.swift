@@ -26,11 +26,14 @@ public struct MutationEffect: Hashable, Sendable {
     public let before: RecordState?
     /// The record after the mutation, as it would be stored; nil after a deletion.
     public let after: RecordState?
+    /// Whether the mutation is a create that has taken effect before. It changes nothing, so rules do not judge it again.
+    public let isRepeat: Bool
 
     /// Creates an effect.
-    public init(before: RecordState?, after: RecordState?) {
+    public init(before: RecordState?, after: RecordState?, isRepeat: Bool = false) {
         self.before = before
         self.after = after
+        self.isRepeat = isRepeat
     }
 }
 

@@ -46,11 +46,15 @@ package struct ReviewedPush: Sendable {
         var rest = request.transactions[...]
         var answered: AcceptedPush?
         var vainReviews = 0
+        // A round whose plan was not carried out whole is followed by a shorter one, so that plans in vain cost little.
+        var longest = rest.count
         repeat {
             let response: PushResponse
+            let planned: Int
             var mayContinue: Bool
             do {
-                let plan = try await plan(part(of: request, rest, nil))
+                let plan = try await plan(part(of: request, rest.prefix(longest), nil))
+                planned = plan.count
                 let count: Int
                 (count, mayContinue) = try await judge(plan, from: rest.first?.number, until: end, &verdicts)
                 response = try await commit(part(of: request, rest.prefix(count), verdicts))
@@ -64,6 +68,7 @@ package struct ReviewedPush: Sendable {
             let decided = AcceptedPush(results: results, heads: [:], epoch: epoch, serverTime: serverTime)
             vainReviews = results.isEmpty ? vainReviews + 1 : 0
             if !results.isEmpty || rest.isEmpty { answered = answered?.followed(by: decided) ?? decided }
+            longest = 2 * max(1, results.count < planned ? results.count : min(longest, rest.count))
             for result in results { verdicts[result.number] = nil }
             rest = rest.dropFirst(results.count)
             // A response that grows too long ends early.

@@ -47,7 +47,7 @@ public struct Record: Hashable, Sendable {
     /// field. The user of this build has not seen its values. A commit that changes both kinds of fields cannot be told
     /// from one that changes only known fields.
     package var versionOfKnownFields: Version {
-        unknown.isEmpty ? version : fieldVersions.max() ?? version
+        fieldVersions.max() ?? version
     }
 
     /// Returns the newest version of the record whose values an author has seen all.

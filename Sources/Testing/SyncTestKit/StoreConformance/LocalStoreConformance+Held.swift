@@ -134,6 +134,28 @@ extension LocalStoreConformance {
                 let values = try fixture.user(ada)?.values.prefix(2)
                 try fixture.expect(values, is: [.text("eve"), .integer(40)], "the record")
             },
+            Check("of several transactions that wait for the server's models, each loses the edits that were replaced")
+            {
+                fixture in
+                let (ada, _) = try fixture.createUser("ada")
+                let (bob, _) = try fixture.createUser("bob")
+                _ = try fixture.push()
+                try fixture.response(.first, fixture.applied(1))
+                try fixture.response(TransactionNumber(1), fixture.applied(2))
+                _ = try fixture.written(.update("users", ada, ["age": .integer(1)]))
+                _ = try fixture.push()
+                _ = try fixture.written(.update("users", bob, ["username": .text("bo"), "age": .integer(2)]))
+                _ = try fixture.push()
+                _ = try fixture.written(.delete("users", ada), .update("users", bob, ["username": .text("eve")]))
+                _ = try fixture.push()
+                let unknown = Rejection(code: .unknownField, message: "there is no age", mutation: 0)
+                try fixture.response(TransactionNumber(2), .rejected(unknown))
+                try fixture.response(TransactionNumber(3), .rejected(unknown))
+                try fixture.response(TransactionNumber(4), fixture.applied(3))
+                let batch = try fixture.push(.knowing(ServerModels(StoreFixture<Store>.catalog)))
+                let edits = batch.transactions.flatMap(\.transaction.mutations).map(\.patch)
+                try fixture.expect(edits, is: [["age": .integer(2)]], "what is sent later")
+            },
             Check("models for which another transaction was held before do not keep one that they have") { fixture in
                 let (ada, _) = try fixture.createUser("ada")
                 let old = try fixture.written(.update("users", ada, ["age": .integer(40)]))
