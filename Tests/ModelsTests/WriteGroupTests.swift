@@ -92,6 +92,35 @@ import TomboloModeling
         #expect(milk.edits.isEmpty && bread.edits.isEmpty)
     }
 
+    @Test func `a transaction that fails takes back its own edits only`() async throws {
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        milk.priority = .high
+        milk.effort = 1
+        _ = try await objects.write { transaction in
+            transaction.edit(milk) {
+                $0.isDone = true
+                $0.priority = .low
+                $0.effort = 200
+            }
+            // As another task may do it meanwhile.
+            milk.title = "Oat milk"
+            milk.effort = 2
+        }
+        #expect(milk.isDone && milk.priority == .low && milk.effort == 2 && milk.edits.isEmpty)
+        await #expect(throws: ModelError.self) {
+            try await objects.write { transaction in
+                transaction.edit(milk) {
+                    $0.isDone = false
+                    $0.priority = .normal
+                    $0.title = ""
+                }
+                milk.effort = 3
+            }
+        }
+        #expect(milk.isDone && milk.priority == .low && milk.title == "Oat milk" && milk.effort == 3)
+        #expect(milk.edits.fields == ["effort"])
+    }
+
     @Test func `a revert without edits is no change`() async throws {
         let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
         let before = milk.version

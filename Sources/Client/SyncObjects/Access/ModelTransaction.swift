@@ -9,10 +9,8 @@ public final class ModelTransaction {
     private var problem: ModelError?
     /// Keeps the objects alive until they are written.
     private var held: [AnyObject] = []
-    /// The edited objects, each with the edits that were staged before.
-    private var earlier: [(cell: LiveCell, edits: LiveCell.StagedEdits)] = []
-    /// The edits of the same objects after the body of the transaction; empty before.
-    private var own: [LiveCell.StagedEdits] = []
+    /// The edits that the bodies of `edit` have staged.
+    private let log = EditLog()
 
     init(_ objects: LiveObjects) {
         self.objects = objects
@@ -40,10 +38,7 @@ public final class ModelTransaction {
     public func edit<M: Model>(_ object: Live<M>, _ body: (Live<M>) -> Void = { _ in }) {
         // Nothing is staged on an object that the transaction cannot write.
         guard belongsToClient(object) else { return }
-        if !earlier.contains(where: { $0.cell === object.cell }) {
-            earlier.append((object.cell, object.cell.stagedEdits))
-        }
-        body(object)
+        EditLog.$current.withValue(log) { body(object) }
         add(object)
     }
 
@@ -68,20 +63,11 @@ public final class ModelTransaction {
         if problem == nil { problem = failure }
     }
 
-    /// Remembers the edits that the transaction has staged, because others may set values while they are written.
-    func finishStaging() {
-        own = earlier.map(\.cell.stagedEdits)
-    }
-
-    /// Gives the objects the edits that were staged before the transaction. Values that were set after `finishStaging`
-    /// stay.
+    /// Takes back the edits that the bodies of `edit` have staged.
     ///
     /// - Parameter others: The objects whose edits the caller restores.
     func unstage(except others: [LiveCell] = []) {
-        if own.isEmpty { finishStaging() }
-        for ((cell, edits), own) in zip(earlier, own) where !others.contains(where: { $0 === cell }) {
-            cell.restage(edits, replacing: own)
-        }
+        log.undo(except: others)
     }
 
     /// Returns the cells to write and the cells to delete.

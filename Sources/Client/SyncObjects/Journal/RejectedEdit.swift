@@ -88,7 +88,6 @@ public final class RejectedEdit {
     /// Remembers the edits that the correction has staged, because others may set values while they are written.
     func finishStaging() {
         corrected = earlier.map(\.cell.stagedEdits)
-        transaction.finishStaging()
     }
 
     /// Gives the objects the edits that were staged before `stage`, in place of those of the correction. Values that were

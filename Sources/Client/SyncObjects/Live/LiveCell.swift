@@ -40,6 +40,10 @@ final class LiveCell: Sendable {
         var lastRead = ReadSequence.none
         weak var group: DraftGroup?
 
+        func staged(_ field: FieldName) -> StagedField {
+            StagedField(value: edits[field], seen: seen[field], refusal: refusals[field])
+        }
+
         /// Removes the edit of a field.
         mutating func unstage(_ field: FieldName) {
             edits.remove(field)
@@ -185,8 +189,11 @@ final class LiveCell: Sendable {
     // MARK: Edits
 
     func set(_ field: FieldKey, to value: FieldValue) {
+        let log = EditLog.current
         let (successor, isNew): (LiveCell?, Bool) = state.withLock { state in
             if let successor = state.successor { return (successor, false) }
+            let before = log.map { _ in state.staged(field.name) }
+            defer { if let before { log?.note(self, field.name, from: before, to: state.staged(field.name)) } }
             state.refusals[field.name] = nil
             if let shown = state.shown, state.presence != .draft, shown.values[field.slot] == value {
                 state.unstage(field.name)
@@ -206,11 +213,36 @@ final class LiveCell: Sendable {
     }
 
     func refuse(_ field: FieldName, _ failure: ModelError) {
+        let log = EditLog.current
         let successor: LiveCell? = state.withLock { state in
-            if state.successor == nil { state.refusals[field] = failure }
-            return state.successor
+            guard state.successor == nil else { return state.successor }
+            let before = state.staged(field)
+            state.refusals[field] = failure
+            log?.note(self, field, from: before, to: state.staged(field))
+            return nil
         }
         successor?.refuse(field, failure)
+    }
+
+    /// The edit of one field at one moment; without a value if there is none.
+    struct StagedField: Sendable {
+        fileprivate let value: FieldValue?
+        fileprivate let seen: Version?
+        fileprivate let refusal: ModelError?
+
+        fileprivate func isSame(as other: StagedField) -> Bool {
+            value == other.value && (refusal == nil) == (other.refusal == nil)
+        }
+    }
+
+    /// Gives a field the edit of an earlier moment, unless its edit is no longer `later`.
+    func restage(_ field: FieldName, _ earlier: StagedField, replacing later: StagedField) {
+        change { state in
+            guard state.staged(field).isSame(as: later) else { return }
+            if let value = earlier.value { state.edits.set(field, to: value) } else { state.edits.remove(field) }
+            state.seen[field] = earlier.seen
+            state.refusals[field] = earlier.refusal
+        }
     }
 
     /// The values that were set here and not written yet, at one moment.

@@ -26,7 +26,6 @@ extension LiveObjects {
             let transaction = ModelTransaction(self)
             do {
                 try body(transaction)
-                transaction.finishStaging()
                 let (written, deleted) = try transaction.steps()
                 let prepared = try prepare(written.map(\.current), deleting: deleted.map(\.current))
                 guard !prepared.edits.isEmpty else { return finish(prepared, nil) }

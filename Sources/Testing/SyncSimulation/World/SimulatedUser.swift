@@ -25,6 +25,7 @@ struct SimulatedUser: Sendable {
             } catch {
                 history.mayHaveCommitted(on: device.name)
                 oracle.failed(edits, in: space, on: device.name, having: shown, error)
+                try checkIsTrue(error, of: edits, in: space)
                 throw error
             }
             guard let sequence else { return }

@@ -1,0 +1,40 @@
+import SyncConcurrency
+import SyncModel
+
+/// The edits that the body of a transaction has staged, which are taken back if the transaction fails.
+///
+/// Other tasks may edit the same objects meanwhile. Their edits are not in the log.
+final class EditLog: Sendable {
+    /// The log of the transaction in whose body this code runs; nil outside of one.
+    @TaskLocal static var current: EditLog?
+
+    private struct Change: Sendable {
+        let cell: LiveCell
+        let field: FieldName
+        let before: LiveCell.StagedField
+        var after: LiveCell.StagedField
+    }
+
+    private let changes = Guarded<[Change]>([])
+
+    /// Notes that a field of a cell was set.
+    func note(_ cell: LiveCell, _ field: FieldName, from before: LiveCell.StagedField, to after: LiveCell.StagedField) {
+        changes.withLock { changes in
+            if let known = changes.firstIndex(where: { $0.cell === cell && $0.field == field }) {
+                changes[known].after = after
+            } else {
+                changes.append(Change(cell: cell, field: field, before: before, after: after))
+            }
+        }
+    }
+
+    /// Gives the fields the edits that they had before. A field that somebody else has set since keeps that value.
+    ///
+    /// - Parameter others: The cells whose edits the caller restores.
+    func undo(except others: [LiveCell]) {
+        let changes = changes.withLock { $0 }
+        for change in changes.reversed() where !others.contains(where: { $0 === change.cell }) {
+            change.cell.restage(change.field, change.before, replacing: change.after)
+        }
+    }
+}
