@@ -47,6 +47,18 @@ import Testing
         )
     }
 
+    private static func resultsRecorded(
+        _ name: String, _ summary: OutboxSummary
+    ) -> MachineTable<OutboxMachine>.Event {
+        (
+            name,
+            { machine, turn in
+                let (actions, report) = machine.resultsRecorded(summary, &turn)
+                return (actions, report?.name)
+            }
+        )
+    }
+
     private static var table: MachineTable<OutboxMachine> {
         MachineTable(
             states: [
@@ -89,12 +101,8 @@ import Testing
                 pushEnded("too large", .failure(TransportError(.tooLarge, "too large"))),
                 pushEnded("push lost", .failure(lost)), pushEnded("push throttled", .failure(busy)),
                 pushEnded("late response", .success(SessionHarness.results(0...1, version: 1)), of: .lateRequest),
-                (
-                    "results recorded",
-                    { machine, turn in
-                        ([], machine.resultsRecorded(counts, policy: turn.policy)?.name)
-                    }
-                ),
+                resultsRecorded("results recorded", counts),
+                resultsRecorded("results unknown", OutboxSummary(waiting: 1, held: 1)),
                 told("withdrawn") { $0.transactionWithdrawn(counts) },
                 (
                     "session changed",
@@ -136,6 +144,7 @@ import Testing
         resting | outbox changed | resting |
         resting | advance | taking | take
         resting | results recorded | resting |
+        resting | results unknown | resting |
         resting | withdrawn | resting |
         resting | session changed | resting |
         resting | epoch adopted | resting |
@@ -145,6 +154,7 @@ import Testing
         taking | batch taken | in flight | push arm
         taking | batch without contact | resting |
         taking | results recorded | taking |
+        taking | results unknown | taking |
         taking | withdrawn | taking |
         taking | session changed | taking |
         taking | epoch adopted | taking |
@@ -159,6 +169,7 @@ import Testing
         in flight | push lost | resting | disarm#2 (contact lost)
         in flight | push throttled | waiting | disarm#2 arm
         in flight | results recorded | in flight |
+        in flight | results unknown | in flight |
         in flight | withdrawn | in flight |
         in flight | session changed | in flight |
         in flight | epoch adopted | resting | abandon#1 disarm#2
@@ -173,6 +184,7 @@ import Testing
         in flight again | push lost | waiting | disarm#2 arm (contact lost)
         in flight again | push throttled | waiting | disarm#2 arm
         in flight again | results recorded | in flight |
+        in flight again | results unknown | in flight |
         in flight again | withdrawn | in flight |
         in flight again | session changed | in flight |
         in flight again | epoch adopted | resting | abandon#1 disarm#2
@@ -180,6 +192,7 @@ import Testing
         in flight again | stop | resting | abandon#1 disarm#2
         recording | outbox changed | recording |
         recording | results recorded | resting | (answered in default)
+        recording | results unknown | waiting | arm (answered in default)
         recording | withdrawn | recording |
         recording | session changed | recording |
         recording | epoch adopted | recording |
@@ -187,6 +200,7 @@ import Testing
         recording | stop | resting |
         waiting | outbox changed | waiting |
         waiting | results recorded | waiting |
+        waiting | results unknown | waiting |
         waiting | withdrawn | waiting |
         waiting | session changed | waiting |
         waiting | epoch adopted | waiting |
@@ -196,6 +210,7 @@ import Testing
         waiting | stop | resting | disarm#2
         paused | outbox changed | waiting |
         paused | results recorded | waiting |
+        paused | results unknown | waiting |
         paused | withdrawn | waiting |
         paused | session changed | waiting |
         paused | epoch adopted | waiting |
@@ -203,6 +218,7 @@ import Testing
         paused | stop | resting | disarm#2
         in conflict | outbox changed | in conflict |
         in conflict | results recorded | in conflict |
+        in conflict | results unknown | in conflict |
         in conflict | withdrawn | in conflict |
         in conflict | session changed | in conflict |
         in conflict | epoch adopted | in conflict |
@@ -210,6 +226,7 @@ import Testing
         in conflict | stop | resting | disarm#2
         withdrawing | outbox changed | withdrawing |
         withdrawing | results recorded | withdrawing |
+        withdrawing | results unknown | withdrawing |
         withdrawing | withdrawn | resting |
         withdrawing | session changed | withdrawing |
         withdrawing | epoch adopted | withdrawing |
@@ -217,6 +234,7 @@ import Testing
         withdrawing | stop | resting |
         renewing | outbox changed | renewing |
         renewing | results recorded | renewing |
+        renewing | results unknown | renewing |
         renewing | withdrawn | renewing |
         renewing | session changed | resting |
         renewing | epoch adopted | resting |

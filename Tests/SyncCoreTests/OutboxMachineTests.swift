@@ -63,6 +63,22 @@ import Testing
         #expect(harness.storeActions == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
     }
 
+    @Test func `transactions that a server does not know after all are sent again with growing waits`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 3))
+        var waits: [Duration] = []
+        for number in Int64(0)..<5 {
+            let sent = OutboxSummary(waiting: 2, sent: 1)
+            harness.answerStore(.batchTaken(SessionHarness.batch(number...number, outbox: sent)))
+            harness.answerPush(.success(SessionHarness.results(number...number, version: 1)))
+            let start = harness.now
+            harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 3, held: 1)))
+            #expect(harness.push == nil && harness.storeActions.isEmpty)
+            harness.wake(while: { $0.storeActions.isEmpty })
+            waits.append(harness.now - start)
+        }
+        #expect(waits[4] > waits[0] * 2, "\(waits)")
+    }
+
     @Test func `while a transaction is held back, each poll sends a hello to learn what the server supports`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 1, held: 1)))

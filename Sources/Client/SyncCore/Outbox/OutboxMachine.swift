@@ -208,9 +208,21 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    mutating func resultsRecorded(_ summary: OutboxSummary, policy: SyncPolicy) -> Report? {
+    mutating func resultsRecorded(
+        _ summary: OutboxSummary, _ turn: inout Turn
+    ) -> (actions: [SyncAction], report: Report?) {
+        let isDoubtful = summary.held > self.summary.held
         self.summary = summary
-        guard case .recording(let spaces) = state else { return nil }
+        guard case .recording(let spaces) = state else { return ([], nil) }
+        if isDoubtful {
+            // The server does not know names that its hello has listed, so it is one of several, or has become older.
+            // When nothing else is to be sent, the same transactions are sent again, and could be without a pause.
+            let failure = TransportError(
+                .notUnderstood,
+                "the server does not know a collection or field that it has named: it is being upgraded, or became older"
+            )
+            return (wait(for: .transport(failure), &turn), .answered(in: spaces))
+        }
         state = .resting
         // The device has shown the effects of these transactions before the response came.
         if summary.answered == 0 { wrongConfirmations = 0 }
@@ -219,8 +231,8 @@ package struct OutboxMachine: Hashable, Sendable {
         identityRefusals = 0
         refusals = 0
         setbacks = 0
-        shrunkLimit = shrunkLimit.flatMap { $0.increased(within: policy.batch) }
-        return .answered(in: spaces)
+        shrunkLimit = shrunkLimit.flatMap { $0.increased(within: turn.policy.batch) }
+        return ([], .answered(in: spaces))
     }
 
     mutating func transactionWithdrawn(_ summary: OutboxSummary) {

@@ -222,7 +222,8 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func resultsRecorded(_ summary: OutboxSummary, _ turn: inout Turn) -> [SyncAction] {
-        respond(outbox.resultsRecorded(summary, policy: turn.policy), &turn)
+        let (actions, report) = outbox.resultsRecorded(summary, &turn)
+        return actions + respond(report, &turn)
     }
 
     private mutating func pullEnded(

@@ -80,16 +80,24 @@ extension WriteTransaction {
         change.touchesOutbox = true
     }
 
-    /// Removes the edits of earlier held entries that an applied entry has replaced.
+    /// Removes the edits of earlier entries that wait, such as held ones, and that an applied entry has replaced.
     ///
-    /// A held entry is sent later, under a higher number, and the server trusts that a device knows its own edits. It
+    /// Such an entry is sent later, under a higher number, and the server trusts that a device knows its own edits. It
     /// would replace the user's newer value with the older one.
     func removeReplacedEdits(by applied: StoredEntry) throws {
+        let waits = try connection.statement("SELECT 1 FROM sync_outbox WHERE number IS NULL AND sequence < ?1 LIMIT 1")
+        waits.bind(1, applied.sequence)
+        let isBehind: Bool
+        do {
+            defer { waits.reset() }
+            isBehind = try waits.step()
+        }
+        guard isBehind else { return }
         var found: [Int64: StoredEntry] = [:]
         for place in try changedPlaces(of: applied.transaction) {
             for sequence in try sequences(linkedTo: place, onlyChanging: true, upTo: applied.sequence - 1)
             where found[sequence] == nil {
-                guard let held = try entry(sequence), held.heldFor != nil, held.space == applied.space else { continue }
+                guard let held = try entry(sequence), held.isUnsent, held.space == applied.space else { continue }
                 found[sequence] = held
             }
         }

@@ -88,8 +88,10 @@ extension WriteTransaction {
     }
 
     private func fillWithUnsent(_ draft: inout BatchDraft) throws {
+        let lastSent = try connection.integer(
+            of: "SELECT coalesce(max(sequence), 0) FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL")
         try fill(
-            &draft,
+            &draft, lastSent: lastSent,
             from: connection.statement(
                 """
                 SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, checksum, written_at, 0
@@ -109,14 +111,32 @@ extension WriteTransaction {
         }
     }
 
+    /// Whether a later entry that changes one of the same records was sent, and has no outcome.
+    ///
+    /// A server had rejected the earlier entry because it did not know a name. It would replace the values of the later
+    /// one if it got the higher number. The outcome of the later one removes its replaced edits.
+    private func isFollowedBySentEntry(_ entry: StoredEntry) throws -> Bool {
+        guard entry.isUnsent else { return false }
+        for place in try changedPlaces(of: entry.transaction) {
+            for sequence in try sequences(linkedTo: place, onlyChanging: true, after: entry.sequence) {
+                guard let later = try self.entry(sequence) else { continue }
+                if later.number != nil, later.version == nil { return true }
+            }
+        }
+        return false
+    }
+
     /// Adds entries, in the order of a statement, until the draft is full.
-    private func fill(_ draft: inout BatchDraft, from statement: Statement) throws {
+    ///
+    /// - Parameter lastSent: the newest entry that was sent and has no outcome, if the statement selects unsent ones.
+    private func fill(_ draft: inout BatchDraft, lastSent: Int64 = 0, from statement: Statement) throws {
         defer { statement.reset() }
         while !draft.isFull, try statement.step() {
             var entry = try StoredEntry(statement)
             if let models = draft.limit.models, try holdBack(entry, from: models) { continue }
             // A withdrawal, or a question about the outcome under former numbers.
             let isEmpty = statement.integer(11) != 0 || entry.asksForOutcome
+            if entry.sequence < lastSent, try isFollowedBySentEntry(entry) { return }
             if isEmpty { entry.transaction = Transaction(space: entry.space, mutations: []) }
             draft.add(entry, writtenAt: statement.integer(10), isEmpty: isEmpty)
         }
@@ -230,7 +250,7 @@ extension WriteTransaction {
             )
         }
         for assigned in uids { try assign(assigned) }
-        if meta.outbox.held > 0 { try removeReplacedEdits(by: entry) }
+        if meta.outbox.waiting > 0 { try removeReplacedEdits(by: entry) }
         var unnoted: [FieldConflict] = []
         for conflict in conflicts where try !isNoted(conflict) { unnoted.append(conflict) }
         if !unnoted.isEmpty { try note(merged: entry, unnoted, now: now) }

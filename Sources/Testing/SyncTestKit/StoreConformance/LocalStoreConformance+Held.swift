@@ -156,6 +156,27 @@ extension LocalStoreConformance {
                 let edits = batch.transactions.flatMap(\.transaction.mutations).map(\.patch)
                 try fixture.expect(edits, is: [["age": .integer(2)]], "what is sent later")
             },
+            Check("a transaction that waits is not sent before the outcome of a later one of its record is known") {
+                fixture in
+                let (ada, _) = try fixture.createUser("ada")
+                _ = try fixture.push()
+                try fixture.response(.first, fixture.applied(1))
+                _ = try fixture.written(.update("users", ada, ["username": .text("ann"), "age": .integer(40)]))
+                _ = try fixture.push()
+                _ = try fixture.written(.update("users", ada, ["username": .text("eve")]))
+                _ = try fixture.push()
+                let unknown = Rejection(code: .unknownField, message: "there is no age", mutation: 0)
+                try fixture.response(TransactionNumber(1), .rejected(unknown))
+                // The server is upgraded before it has answered the other one.
+                let everything = ServerModels(StoreFixture<Store>.catalog)
+                _ = try fixture.push(.knowing(Self.withoutAvatars))
+                let again = try fixture.push(.knowing(everything))
+                try fixture.expect(again.transactions.map(\.number), is: [TransactionNumber(2)], "what is sent again")
+                try fixture.response(TransactionNumber(2), fixture.applied(2))
+                let batch = try fixture.push(.knowing(everything))
+                let edits = batch.transactions.flatMap(\.transaction.mutations).map(\.patch)
+                try fixture.expect(edits, is: [["age": .integer(40)]], "what is sent later")
+            },
             Check("models for which another transaction was held before do not keep one that they have") { fixture in
                 let (ada, _) = try fixture.createUser("ada")
                 let old = try fixture.written(.update("users", ada, ["age": .integer(40)]))
