@@ -100,13 +100,13 @@ import TomboloModeling
             transaction.edit(milk) {
                 $0.isDone = true
                 $0.priority = .low
-                $0.effort = 200
+                $0.effort = 20
             }
             // As another task may do it meanwhile.
             milk.title = "Oat milk"
             milk.effort = 2
         }
-        #expect(milk.isDone && milk.priority == .low && milk.effort == 2 && milk.edits.isEmpty)
+        #expect(milk.isDone && milk.priority == .low && milk.effort == 2 && milk.edits.fields == ["effort"])
         await #expect(throws: ModelError.self) {
             try await objects.write { transaction in
                 transaction.edit(milk) {
@@ -119,6 +119,38 @@ import TomboloModeling
         }
         #expect(milk.isDone && milk.priority == .low && milk.title == "Oat milk" && milk.effort == 3)
         #expect(milk.edits.fields == ["effort"])
+    }
+
+    @Test func `a transaction writes its edits even if they were taken back meanwhile`() async throws {
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        _ = try await objects.write { transaction in
+            transaction.edit(milk) { $0.isDone = true }
+            milk.revert()
+        }
+        #expect(milk.isDone && milk.edits.isEmpty)
+    }
+
+    @Test func `edits of a task that the body of a transaction has started are not taken back`() async throws {
+        let (milk, bread) = (
+            try await objects.create(Todo.self) { $0.title = "Milk" },
+            try await objects.create(Todo.self) { $0.title = "Bread" }
+        )
+        let started = Guarded<Task<Void, Never>?>(nil)
+        source.close()
+        source.refuse("Refused")
+        let objects = objects
+        let failed = await begin {
+            try await objects.write { transaction in
+                transaction.edit(milk) {
+                    $0.title = "Refused"
+                    started.withLock { $0 = Task { bread.effort = 7 } }
+                }
+            }
+        }
+        await started.withLock { $0 }?.value
+        source.open()
+        await #expect(throws: ModelError.self) { try await failed.value }
+        #expect(bread.effort == 7 && bread.edits.fields == ["effort"] && milk.edits.isEmpty)
     }
 
     @Test func `a revert without edits is no change`() async throws {

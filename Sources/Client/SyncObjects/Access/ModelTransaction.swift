@@ -10,7 +10,7 @@ public final class ModelTransaction {
     /// Keeps the objects alive until they are written.
     private var held: [AnyObject] = []
     /// The edits that the bodies of `edit` have staged.
-    private let log = EditLog()
+    let log = EditLog()
 
     init(_ objects: LiveObjects) {
         self.objects = objects
@@ -38,7 +38,7 @@ public final class ModelTransaction {
     public func edit<M: Model>(_ object: Live<M>, _ body: (Live<M>) -> Void = { _ in }) {
         // Nothing is staged on an object that the transaction cannot write.
         guard belongsToClient(object) else { return }
-        EditLog.$current.withValue(log) { body(object) }
+        log.record { body(object) }
         add(object)
     }
 

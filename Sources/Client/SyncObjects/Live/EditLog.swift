@@ -3,10 +3,28 @@ import SyncModel
 
 /// The edits that the body of a transaction has staged, which are taken back if the transaction fails.
 ///
-/// Other tasks may edit the same objects meanwhile. Their edits are not in the log.
+/// Other tasks may edit the same objects meanwhile. Their edits are not in the log, even if the body has started them.
 final class EditLog: Sendable {
+    /// The log of the transaction whose body has called this code, or has started this task.
+    @TaskLocal private static var inherited: EditLog?
+    /// The thread on which a body runs; nil while none does.
+    private let thread = Guarded<ThreadIdentity?>(nil)
+
     /// The log of the transaction in whose body this code runs; nil outside of one.
-    @TaskLocal static var current: EditLog?
+    static var current: EditLog? {
+        guard let log = inherited, log.thread.withLock({ $0 }) == .current else { return nil }
+        return log
+    }
+
+    /// Calls a body whose edits belong to the log.
+    func record(_ body: () -> Void) {
+        let outer = thread.withLock { thread in
+            defer { thread = .current }
+            return thread
+        }
+        defer { thread.withLock { $0 = outer } }
+        Self.$inherited.withValue(self, operation: body)
+    }
 
     private struct Change: Sendable {
         let cell: LiveCell
@@ -26,6 +44,12 @@ final class EditLog: Sendable {
                 changes.append(Change(cell: cell, field: field, before: before, after: after))
             }
         }
+    }
+
+    /// Returns the edits of a cell that the log has. Somebody else may have taken them back since.
+    func edits(of cell: LiveCell) -> [FieldName: LiveCell.StagedField] {
+        let own = changes.withLock { $0.filter { $0.cell === cell } }
+        return Dictionary(own.map { ($0.field, $0.after) }) { _, last in last }
     }
 
     /// Gives the fields the edits that they had before. A field that somebody else has set since keeps that value.

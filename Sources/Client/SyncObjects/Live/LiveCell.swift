@@ -44,6 +44,14 @@ final class LiveCell: Sendable {
             StagedField(value: edits[field], seen: seen[field], refusal: refusals[field])
         }
 
+        /// Gives a field an edit that it had at an earlier moment, if it was an edit.
+        mutating func stage(_ edit: StagedField, _ field: FieldName) {
+            if let refusal = edit.refusal { refusals[field] = refusal }
+            guard let value = edit.value else { return }
+            edits.set(field, to: value)
+            seen[field] = edit.seen
+        }
+
         /// Removes the edit of a field.
         mutating func unstage(_ field: FieldName) {
             edits.remove(field)
@@ -312,10 +320,13 @@ final class LiveCell: Sendable {
 
     /// Returns an edit with the values that were set and not written, or nil when there is nothing to write.
     ///
+    /// - Parameter own: Edits of the caller that count in any case.
     /// - Throws: The first refusal, the first rule that a value breaks, `notHere` for a placeholder, or `gone`.
-    func edit() throws(ModelError) -> ModelEdit? {
-        let (key, presence, shown, edits, refusals) = read {
-            ($0.key, $0.presence, $0.shown(toAuthorsIn: schema), $0.edits, $0.refusals)
+    func edit(_ own: [FieldName: StagedField] = [:]) throws(ModelError) -> ModelEdit? {
+        let (key, presence, shown, edits, refusals) = read { state in
+            var state = state
+            for (name, edit) in own { state.stage(edit, name) }
+            return (state.key, state.presence, state.shown(toAuthorsIn: schema), state.edits, state.refusals)
         }
         if let refusal = refusals.min(by: { $0.key < $1.key }) { throw refusal.value }
         guard case .id(let id) = key else {

@@ -27,7 +27,8 @@ extension LiveObjects {
             do {
                 try body(transaction)
                 let (written, deleted) = try transaction.steps()
-                let prepared = try prepare(written.map(\.current), deleting: deleted.map(\.current))
+                let prepared = try prepare(
+                    written.map(\.current), deleting: deleted.map(\.current), transaction.log)
                 guard !prepared.edits.isEmpty else { return finish(prepared, nil) }
                 return finish(prepared, try await writeWithWaiting(prepared))
             } catch {
@@ -160,14 +161,18 @@ extension LiveObjects {
     }
 
     /// Collects the edits of these cells and of all drafts that they refer to, and the deletions.
-    private func prepare(_ roots: [LiveCell], deleting deleted: [LiveCell]) throws(ModelError) -> PreparedWrite {
+    ///
+    /// - Parameter log: the edits of a transaction, which it writes even if somebody has taken them back since.
+    private func prepare(
+        _ roots: [LiveCell], deleting deleted: [LiveCell], _ log: EditLog? = nil
+    ) throws(ModelError) -> PreparedWrite {
         // A placeholder may have been redirected while the write waited for its turn.
         let (roots, deleted) = (roots.map(\.current), Self.distinct(deleted.map(\.current)))
         let removed = Set(deleted.map { ObjectIdentifier($0) })
         var prepared = PreparedWrite(cells: removed, first: roots.first ?? deleted.first)
         for cell in drafts(from: roots) where !removed.contains(ObjectIdentifier(cell)) {
             prepared.cells.insert(ObjectIdentifier(cell))
-            if let edit = try cell.edit() {
+            if let edit = try cell.edit(log?.edits(of: cell) ?? [:]) {
                 prepared.edits.append((cell, edit))
             } else if let last = try unconfirmedWrite(of: cell) {
                 // Another save may have written the edits of this caller.
