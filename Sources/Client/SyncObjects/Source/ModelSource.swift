@@ -73,6 +73,7 @@ extension ModelSource {
 
     public var largestWriteGroup: Int { 1 }
 
+    /// Returns false: the source does not know whether a record that is not here exists.
     public func hasSpace(of collection: CollectionName, _ id: RecordID) -> Bool { false }
 
     public func write(
