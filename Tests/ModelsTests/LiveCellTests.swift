@@ -7,16 +7,33 @@ import Testing
         let objects = try LiveObjects.todos()
         let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
         milk.title = "typed"
-        let earlier = milk.cell.stagedEdits
-        milk.title = "corrected"
-        milk.isDone = true
-        let later = milk.cell.stagedEdits
+        let log = EditLog()
+        log.record {
+            milk.title = "corrected"
+            milk.isDone = true
+        }
         milk.priority = .high
-        milk.cell.restage(earlier, replacing: later)
+        log.undo()
         #expect(milk.title == "typed" && !milk.isDone && milk.priority == .high)
         #expect(milk.edits.fields == ["priority", "title"])
+        log.record { milk.title = "corrected" }
         milk.title = "typed later"
-        milk.cell.restage(earlier, replacing: later)
+        log.undo()
         #expect(milk.title == "typed later")
+    }
+
+    @Test func `a revert in the body of a transaction is the last word of the body`() async throws {
+        let objects = try LiveObjects.todos()
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        milk.priority = .high
+        _ = try await objects.write { transaction in
+            transaction.edit(milk) {
+                $0.isDone = true
+                $0.revert()
+                $0.effort = 1
+            }
+        }
+        #expect(!milk.isDone && milk.priority == .normal && milk.effort == 1)
+        #expect(milk.edits.isEmpty)
     }
 }

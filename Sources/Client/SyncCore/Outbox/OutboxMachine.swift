@@ -132,9 +132,9 @@ package struct OutboxMachine: Hashable, Sendable {
     }
 
     /// Clears the count of held transactions, because a server has listed what it knows. The next batch checks them
-    /// again.
+    /// again. The end of a push gives the count anyway, and is compared with the one before.
     mutating func contactMade() {
-        summary.held = 0
+        if !isInFlight { summary.held = 0 }
     }
 
     mutating func batchTaken(_ batch: PushBatch, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
@@ -211,10 +211,10 @@ package struct OutboxMachine: Hashable, Sendable {
     mutating func resultsRecorded(
         _ summary: OutboxSummary, _ turn: inout Turn
     ) -> (actions: [SyncAction], report: Report?) {
-        let isDoubtful = summary.held > self.summary.held
+        let givenBack = summary.held - self.summary.held
         self.summary = summary
         guard case .recording(let spaces) = state else { return ([], nil) }
-        if isDoubtful {
+        guard givenBack <= 0 else {
             // The server does not know names that its hello has listed, so it is one of several, or has become older.
             // When nothing else is to be sent, the same transactions are sent again, and could be without a pause.
             let failure = TransportError(

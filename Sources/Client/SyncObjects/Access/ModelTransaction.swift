@@ -63,13 +63,6 @@ public final class ModelTransaction {
         if problem == nil { problem = failure }
     }
 
-    /// Takes back the edits that the bodies of `edit` have staged.
-    ///
-    /// - Parameter others: The objects whose edits the caller restores.
-    func unstage(except others: [LiveCell] = []) {
-        log.undo(except: others)
-    }
-
     /// Returns the cells to write and the cells to delete.
     ///
     /// - Throws: The first error of a call to `create`, `edit`, or `delete`.

@@ -9,10 +9,6 @@ public final class RejectedEdit {
     public let transaction: ModelTransaction
     private let live: LiveObjects
     private var staged: [AnyObject] = []
-    /// The objects that are not drafts, each with the edits that were staged before.
-    private var earlier: [(cell: LiveCell, edits: LiveCell.StagedEdits)] = []
-    /// The edits of the same objects after the body of the correction; empty before.
-    private var corrected: [LiveCell.StagedEdits] = []
     /// Maps each record whose creation was rejected to the id of its new draft, because an id is never used twice.
     private var drafts: [RecordAddress: RecordID] = [:]
 
@@ -52,9 +48,6 @@ public final class RejectedEdit {
             drafts[mutation.address] = object.id
         case .update:
             object = try live.object(type, id: try current(mutation.address))
-            if !earlier.contains(where: { $0.cell === object.cell }) {
-                earlier.append((object.cell, object.cell.stagedEdits))
-            }
         case .delete:
             transaction.delete(try live.object(type, id: try current(mutation.address)))
             return
@@ -83,18 +76,5 @@ public final class RejectedEdit {
             else { return record.id }
             return replacement
         }
-    }
-
-    /// Remembers the edits that the correction has staged, because others may set values while they are written.
-    func finishStaging() {
-        corrected = earlier.map(\.cell.stagedEdits)
-    }
-
-    /// Gives the objects the edits that were staged before `stage`, in place of those of the correction. Values that were
-    /// set after `finishStaging` stay.
-    func unstage() {
-        if corrected.isEmpty { finishStaging() }
-        transaction.unstage(except: earlier.map(\.cell))
-        for ((cell, edits), corrected) in zip(earlier, corrected) { cell.restage(edits, replacing: corrected) }
     }
 }

@@ -1,7 +1,7 @@
 import SyncConcurrency
 import SyncModel
 
-/// The edits that the body of a transaction has staged, which are taken back if the transaction fails.
+/// The edits that the body of a transaction or correction has staged, which are taken back if it fails.
 ///
 /// Other tasks may edit the same objects meanwhile. Their edits are not in the log, even if the body has started them.
 final class EditLog: Sendable {
@@ -17,48 +17,41 @@ final class EditLog: Sendable {
     }
 
     /// Calls a body whose edits belong to the log.
-    func record(_ body: () -> Void) {
+    func record<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
         let outer = thread.withLock { thread in
             defer { thread = .current }
             return thread
         }
         defer { thread.withLock { $0 = outer } }
-        Self.$inherited.withValue(self, operation: body)
+        let result = Self.$inherited.withValue(self) { Result(catching: body) }
+        try result.get()
     }
 
+    /// The fields of a cell that were set, each with its edit before the first and after the last time.
     private struct Change: Sendable {
         let cell: LiveCell
-        let field: FieldName
-        let before: LiveCell.StagedField
-        var after: LiveCell.StagedField
+        var fields: [FieldName: (before: LiveCell.StagedField, after: LiveCell.StagedField)] = [:]
     }
 
-    private let changes = Guarded<[Change]>([])
+    private let changes = Guarded<[ObjectIdentifier: Change]>([:])
 
     /// Notes that a field of a cell was set.
     func note(_ cell: LiveCell, _ field: FieldName, from before: LiveCell.StagedField, to after: LiveCell.StagedField) {
         changes.withLock { changes in
-            if let known = changes.firstIndex(where: { $0.cell === cell && $0.field == field }) {
-                changes[known].after = after
-            } else {
-                changes.append(Change(cell: cell, field: field, before: before, after: after))
-            }
+            let first = changes[ObjectIdentifier(cell)]?.fields[field]?.before ?? before
+            changes[ObjectIdentifier(cell), default: Change(cell: cell)].fields[field] = (first, after)
         }
     }
 
     /// Returns the edits of a cell that the log has. Somebody else may have taken them back since.
     func edits(of cell: LiveCell) -> [FieldName: LiveCell.StagedField] {
-        let own = changes.withLock { $0.filter { $0.cell === cell } }
-        return Dictionary(own.map { ($0.field, $0.after) }) { _, last in last }
+        changes.withLock { $0[ObjectIdentifier(cell)]?.fields.mapValues(\.after) ?? [:] }
     }
 
     /// Gives the fields the edits that they had before. A field that somebody else has set since keeps that value.
-    ///
-    /// - Parameter others: The cells whose edits the caller restores.
-    func undo(except others: [LiveCell]) {
-        let changes = changes.withLock { $0 }
-        for change in changes.reversed() where !others.contains(where: { $0 === change.cell }) {
-            change.cell.restage(change.field, change.before, replacing: change.after)
+    func undo() {
+        for change in changes.withLock({ $0.values }) {
+            for (field, edit) in change.fields { change.cell.restage(field, edit.before, replacing: edit.after) }
         }
     }
 }

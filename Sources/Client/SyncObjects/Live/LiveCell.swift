@@ -253,33 +253,6 @@ final class LiveCell: Sendable {
         }
     }
 
-    /// The values that were set here and not written yet, at one moment.
-    struct StagedEdits: Sendable {
-        fileprivate var edits = Patch()
-        fileprivate var seen: [FieldName: Version] = [:]
-        fileprivate var refusals: [FieldName: ModelError] = [:]
-    }
-
-    var stagedEdits: StagedEdits { read { StagedEdits(edits: $0.edits, seen: $0.seen, refusals: $0.refusals) } }
-
-    /// Gives the fields the edits of an earlier moment, except those whose edit is no longer that of `later`.
-    func restage(_ earlier: StagedEdits, replacing later: StagedEdits) {
-        change { [schema] state in
-            for name in schema.fields.map(\.name) {
-                guard state.edits[name] == later.edits[name],
-                    (state.refusals[name] == nil) == (later.refusals[name] == nil)
-                else { continue }
-                if let value = earlier.edits[name] {
-                    state.edits.set(name, to: value)
-                } else {
-                    state.edits.remove(name)
-                }
-                state.seen[name] = earlier.seen[name]
-                state.refusals[name] = earlier.refusals[name]
-            }
-        }
-    }
-
     /// Drops the values that were set and not written. A draft gets its default values.
     func revert() {
         change { state in
@@ -291,13 +264,16 @@ final class LiveCell: Sendable {
 
     /// Changes the edits of the cell that shows the record.
     private func change(_ edits: @Sendable (inout State) -> Void) {
+        let log = EditLog.current
         let (successor, isNew): (LiveCell?, Bool) = state.withLock { state in
             if let successor = state.successor { return (successor, false) }
-            let before = (state.edits, state.values, Set(state.refusals.keys))
+            let before = state
             edits(&state)
             rebase(&state)
+            let changed = schema.fields.map(\.name).filter { !before.staged($0).isSame(as: state.staged($0)) }
             // An observer that reverts an object must not be told of its own call again and again.
-            guard before != (state.edits, state.values, Set(state.refusals.keys)) else { return (nil, false) }
+            guard !changed.isEmpty else { return (nil, false) }
+            for name in changed { log?.note(self, name, from: before.staged(name), to: state.staged(name)) }
             state.revision += 1
             return (nil, true)
         }

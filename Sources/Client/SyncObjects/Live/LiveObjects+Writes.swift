@@ -32,7 +32,7 @@ extension LiveObjects {
                 guard !prepared.edits.isEmpty else { return finish(prepared, nil) }
                 return finish(prepared, try await writeWithWaiting(prepared))
             } catch {
-                transaction.unstage()
+                transaction.log.undo()
                 throw error
             }
         }
@@ -50,17 +50,19 @@ extension LiveObjects {
             // The write checks again. This check keeps the values of a decided entry from being shown at all.
             try requireUndecided(journal: entry)
             let edit = RejectedEdit(self)
+            let log = edit.transaction.log
             do {
-                try edit.stage(rejected)
-                try body(edit)
-                edit.finishStaging()
+                try log.record { () throws in
+                    try edit.stage(rejected)
+                    try body(edit)
+                }
                 let (written, deleted) = try edit.transaction.steps()
-                let prepared = try prepare(written.map(\.current), deleting: deleted.map(\.current))
+                let prepared = try prepare(written.map(\.current), deleting: deleted.map(\.current), log)
                 let ticket = try await source.write(
                     prepared.edits.map(\.edit), correcting: edit.correction(of: entry), now: runtime.now())
                 return finish(prepared, prepared.edits.isEmpty ? nil : ticket)
             } catch {
-                edit.unstage()
+                log.undo()
                 throw error
             }
         }

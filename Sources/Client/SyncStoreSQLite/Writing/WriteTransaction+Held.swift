@@ -97,23 +97,27 @@ extension WriteTransaction {
         for place in try changedPlaces(of: applied.transaction) {
             for sequence in try sequences(linkedTo: place, onlyChanging: true, upTo: applied.sequence - 1)
             where found[sequence] == nil {
-                guard let held = try entry(sequence), held.isUnsent, held.space == applied.space else { continue }
-                found[sequence] = held
+                guard let earlier = try entry(sequence), earlier.isUnsent, earlier.space == applied.space else {
+                    continue
+                }
+                found[sequence] = earlier
             }
         }
         // A removal releases all held entries, so the entries were found before.
-        for (_, held) in found.sorted(by: { $0.key < $1.key }) {
-            let mutations = held.transaction.mutations.compactMap { $0.withoutEdits(replacedBy: applied.transaction) }
-            guard mutations != held.transaction.mutations else { continue }
+        for (_, earlier) in found.sorted(by: { $0.key < $1.key }) {
+            let mutations = earlier.transaction.mutations.compactMap {
+                $0.withoutEdits(replacedBy: applied.transaction)
+            }
+            guard mutations != earlier.transaction.mutations else { continue }
             guard !mutations.isEmpty else {
-                try removeAndRecompute([held])
+                try removeAndRecompute([earlier])
                 continue
             }
-            // The hold stays: the entry still names what the server does not know.
-            var entry = held
+            // A hold stays: the entry still names what the server does not know.
+            var entry = earlier
             entry.heldFor = nil
-            try replace(entry, with: Transaction(space: held.space, mutations: mutations))
-            for place in try changedPlaces(of: held.transaction) { try recompute(place) }
+            try replace(entry, with: Transaction(space: entry.space, mutations: mutations))
+            for place in try changedPlaces(of: earlier.transaction) { try recompute(place) }
         }
     }
 

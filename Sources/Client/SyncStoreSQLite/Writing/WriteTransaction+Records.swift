@@ -176,7 +176,9 @@ extension WriteTransaction {
 
     /// Stores a record's base; `absent` deletes it.
     ///
-    /// - Parameter space: the key of the space in which the server has shown the record or its deletion.
+    /// - Parameters:
+    ///   - space: the key of the space in which the server has shown the record or its deletion.
+    ///   - known: the last values of a deleted record; nil for those of its present base.
     func setBase(_ place: RecordPlace, _ base: Base, in space: Int64, lastValues known: Patch? = nil) throws {
         let table = tables[place.table]
         let statement = try connection.statement(

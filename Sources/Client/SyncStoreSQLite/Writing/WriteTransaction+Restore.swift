@@ -47,10 +47,8 @@ extension WriteTransaction {
             leftChanges = try left.changes(of: changes, catalog) { address in
                 try currentRecord(address, in: changes.space)
             }
-            // The entry stays as it is.
-            if !left.changes.isSuperset(of: leftChanges), changes.mutations.separating(leftChanges).others.isEmpty {
-                return []
-            }
+            // If nothing is restored, the entry stays as it is, and no new one is made.
+            guard !changes.mutations.separating(leftChanges).others.isEmpty else { return [] }
         }
         let plan = try RestorePlan(
             of: entry, leaving: leftChanges, in: space,

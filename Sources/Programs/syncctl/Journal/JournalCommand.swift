@@ -136,7 +136,7 @@ struct RestoreJournal: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter selected: What stays in the journal of each entry about lost changes, and why.
+    /// - Parameter selected: the changes of each lost entry that stay in the journal, with the reasons.
     private func restore(
         _ numbers: [Int64], of selected: [Int64: LostEntries.Selection] = [:],
         in store: any LocalStore, _ client: ClientComposition
@@ -307,7 +307,7 @@ extension LocalStore {
         return entry
     }
 
-    /// Returns the number of the newest active entry if it is about lost changes, and newer than `number`; nil otherwise.
+    /// Returns the newest active entry if it is about lost changes, and newer than `number`; nil otherwise.
     /// A restore adds such an entry for changes that require a missing record.
     fileprivate func lostEntry(after number: Int64) throws(StoreError) -> JournalEntry? {
         guard let newest = try journal(state: .active, limit: 1).first, newest.number > number,
