@@ -64,7 +64,7 @@ final class InMemoryStore: LocalStore {
     }
 
     func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenFields, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         let time = HybridTime(wall: now)
         let (sequence, change) = try state.withLock { (state) throws(StoreError) in
@@ -171,7 +171,7 @@ final class InMemoryStore: LocalStore {
     ) throws(StoreError) -> [OutboxSequence] { [] }
 
     func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        _ edits: [RecordEdit], seen: SeenFields, correcting correction: JournalCorrection, in space: SpaceID,
         now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try commit(edits, in: space, now: now)

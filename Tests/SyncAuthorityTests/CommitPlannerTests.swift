@@ -217,10 +217,15 @@ import Testing
         var (author, other) = (Device(1), Device(2))
         try world.push(&author, create("invoice", 1, ["hold": .text("yes"), "note": .text("n")]))
         try world.push(&author, update("invoice", 1, "hold", value, seen: Version(1)))
-        func delete(seen: Int64) -> Mutation {
-            Mutation(collection: "invoice", record: id(1), time: time(9), intent: .delete(seen: Version(seen)))
+        func delete(seen: Int64, unshown: [FieldName] = []) -> Mutation {
+            Mutation(
+                collection: "invoice", record: id(1), time: time(9),
+                intent: .delete(seen: Version(seen), unshown: unshown))
         }
         #expect(try world.push(&other, delete(seen: 1)).rejection == .unseenEdits)
+        // A build that does not know a field has not seen it. Nobody has ever set the last one.
+        #expect(try world.push(&other, delete(seen: 2, unshown: ["note"])).rejection == .unseenEdits)
+        #expect(try world.push(&other, delete(seen: 1, unshown: ["hold", "unused"])).rejection == .unseenEdits)
         #expect(try world.push(&other, delete(seen: 2)).rejection == nil)
         #expect(try world.fetch("invoice", .id(id(1))) == nil)
     }

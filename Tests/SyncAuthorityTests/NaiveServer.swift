@@ -104,12 +104,13 @@ struct NaiveServer {
                 conflicts += found
                 rows[key] = row
                 if !touched.contains(key) { touched.append(key) }
-            case .delete(let seen):
+            case .delete(let seen, let unshown):
                 guard let row, row.space == transaction.space else { return nil }
                 if row.isDeleted { continue }
-                conflicts += row.cells.values.count { cell in
+                conflicts += row.cells.count { name, cell in
                     cell.value != .null && !cell.isFresh && (cell.isDisowned || cell.stamp.client != client)
-                        && (seen > (before.heads[transaction.space] ?? .zero) || cell.version > seen
+                        && (unshown.contains(name) || seen > (before.heads[transaction.space] ?? .zero)
+                            || cell.version > seen
                             || cell.isRepeat && cell.stamp >= stamp)
                 }
                 rows[key]?.isDeleted = true

@@ -100,7 +100,8 @@ import Testing
                 var patch: Patch = ["username": .text("u")]
                 for field in fields where random.below(2) == 0 { patch.set(field, to: value(field)) }
                 intent = .create(patch)
-            case 3 where random.below(4) == 0: intent = .delete(seen: seen)
+            case 3 where random.below(4) == 0:
+                intent = .delete(seen: seen, unshown: random.below(3) == 0 ? ["nickname", "rank"] : [])
             default:
                 let field = fields[random.below(fields.count)]
                 intent = .update([FieldEdit(field: field, value: value(field), before: .null, seen: seen)])

@@ -85,7 +85,7 @@ import Testing
         Fault("push-request", #""acknowledged":3"#, #""acknowledged":3,"owner":"root""#, #"unknown key "owner""#),
         Fault("push-request", #""acknowledged":3"#, #""acknowledged":3,"acknowledged":4"#, "occurs twice"),
         Fault(
-            "push-request", #""number":7,"hash":"5d1f"#, #""number":7,"hash":"5D1f"#,
+            "push-request", #""number":7,"hash":"d89a"#, #""number":7,"hash":"D89a"#,
             "transactions[1].formerly[0].hash: the hash has other characters than 64 lower-case hexadecimal digits"),
     ]
 

@@ -44,6 +44,9 @@ enum Samples {
                     FieldEdit(field: "author", value: .reference(user), before: .null, seen: .zero),
                 ])),
             Mutation(collection: "avatars", record: record(3), time: .zero, intent: .delete(seen: Version(9))),
+            Mutation(
+                collection: "avatars", record: record(4), time: .zero,
+                intent: .delete(seen: Version(9), unshown: ["alt", "tint"])),
         ])
 
     static let conflict = FieldConflict(

@@ -168,6 +168,28 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
+    @Test func `a correction leaves what a person has typed meanwhile as an unsaved edit`() throws {
+        let (testbed, phone) = try strictTestbed()
+        let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        todo.title = "Cucumbers"
+        try testbed.run { try await todo.save() }
+        try testbed.settle()
+        let rejection = try #require(try phone.rejections.all().first)
+        todo.title = "typed"
+        try testbed.run {
+            try await rejection.edit { edit in
+                for todo in edit.objects(LaxTodo.self) { todo.title = "Leek" }
+            }
+        }
+        #expect(todo.title == "typed" && todo.edits.fields == ["title"])
+        #expect(try testbed.run { try await phone.query(LaxTodo.self).snapshots().map(\.title) } == ["Leek"])
+        todo.revert()
+        #expect(todo.title == "Leek")
+        try testbed.settle()
+        try testbed.finish()
+    }
+
     /// Regression test: corrections of one rejection staged values on the same object, and wrote those of the other.
     @Test(.timeLimit(.minutes(10)))
     func `only one of several concurrent corrections is written, and the others leave no staged values`() async throws {

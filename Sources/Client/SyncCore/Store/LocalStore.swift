@@ -42,12 +42,13 @@ public protocol LocalStore: Sendable {
     /// A record stays in its space and cannot refer to a record in another one.
     ///
     /// - Parameters:
-    ///   - seen: The versions of the fields that the author of an update saw, where they may be older than those of the
-    ///     database. The server then treats the edits as concurrent with what the author did not see.
+    ///   - seen: The fields as the author of an update or delete saw them, where they may differ from those of the
+    ///     database. The server then treats the edits as concurrent with what the author did not see. Values of this
+    ///     device that the author did not see and that the edits replace are noted in the journal.
     ///   - now: The device's wall clock, for the timestamps of the mutations.
     /// - Returns: The transaction's place in the outbox, or nil when the edits change nothing.
     func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenFields, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence?
 
     /// Writes several transactions, in order, and makes them durable together. Each takes effect, or fails, by itself.
@@ -137,7 +138,7 @@ public protocol LocalStore: Sendable {
     /// - Throws: `missingEntry`; `entryIsFrozen` when the entry has been restored or dismissed already; or a code that
     ///   `commit` throws.
     func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        _ edits: [RecordEdit], seen: SeenFields, correcting correction: JournalCorrection, in space: SpaceID,
         now: WallTime
     ) throws(StoreError) -> OutboxSequence?
 
@@ -188,9 +189,6 @@ public protocol LocalStore: Sendable {
     /// milliseconds later than those of this one.
     var changes: Broadcast<StoreChange> { get }
 }
-
-/// The versions of some fields that the author of an edit saw, by record.
-public typealias SeenVersions = [RecordAddress: [FieldName: Version]]
 
 extension LocalStore {
     /// Writes edits whose author has seen all values of the database.

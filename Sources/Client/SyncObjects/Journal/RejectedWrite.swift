@@ -74,14 +74,15 @@ public struct RejectedWrite: Identifiable, Sendable {
     /// Writes corrected values in place of the rejected ones.
     ///
     /// The attempted values are staged again: `body` finds the objects with ``RejectedEdit/objects(_:)``, and corrects
-    /// them. All objects are written in one transaction, which discards the rejection, too.
+    /// them. All objects are written in one transaction, which discards the rejection, too. Unsaved edits that the attempted
+    /// values have replaced are unsaved edits again afterwards.
     ///
     /// A record whose creation was rejected is created under a new id. Later, other rejected transactions that refer to
     /// it are retried and edited with a reference to the new record.
     ///
     /// - Throws: `alreadyDecided` if somebody has retried, edited, or discarded the rejection, in this process or another
-    ///   one. Otherwise a `ModelError`, or the error that `body` throws; the rejection then stays. After any error, the
-    ///   objects of the rejection have the unsaved edits again that they had before.
+    ///   one. Otherwise a `ModelError`, or the error that `body` throws; the rejection then stays, and so do unsaved
+    ///   edits of its objects.
     @discardableResult public func edit(_ body: (RejectedEdit) throws -> Void) async throws -> Receipt {
         try await objects.correct(transaction, of: id, body)
     }

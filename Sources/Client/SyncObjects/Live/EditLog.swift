@@ -48,6 +48,27 @@ final class EditLog: Sendable {
         changes.withLock { $0[ObjectIdentifier(cell)]?.fields.mapValues(\.after) ?? [:] }
     }
 
+    /// The edits that the log has replaced so far.
+    var replaced: ReplacedEdits {
+        let changes = changes.withLock { Array($0.values) }
+        return ReplacedEdits(
+            edits: changes.map { change in (change.cell, change.fields.mapValues(\.before).filter { !$0.value.isEmpty })
+            })
+    }
+
+    /// Edits that were replaced by those of a log.
+    struct ReplacedEdits: Sendable {
+        fileprivate let edits: [(cell: LiveCell, fields: [FieldName: LiveCell.StagedField])]
+
+        /// Stages the edits again, in fields that have no edit.
+        func stage() {
+            for (cell, fields) in edits {
+                for (field, edit) in fields { cell.current.restage(field, edit, replacing: .none) }
+                cell.current.dropEqualEdits()
+            }
+        }
+    }
+
     /// Gives the fields the edits that they had before. A field that somebody else has set since keeps that value.
     func undo() {
         for change in changes.withLock({ $0.values }) {

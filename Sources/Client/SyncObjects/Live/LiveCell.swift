@@ -21,9 +21,9 @@ final class LiveCell: Sendable {
         var shown: Record?
         /// Values that were set here and not written yet.
         var edits: Patch
-        /// The versions that the fields of `edits` had when they were first set; zero if nothing was shown then. What the
-        /// source has shown since is hidden by the edits, so their author has not seen it.
-        var seen: [FieldName: Version] = [:]
+        /// The fields of `edits` as they were shown when they were first set. What the source has shown since is hidden by
+        /// the edits, so their author has not seen it.
+        var seen: [FieldName: SeenField] = [:]
         /// The default values of a draft, to which `revert()` returns.
         let initial: Patch
         /// The values that reads return, one per field: `shown` overlaid with `edits`.
@@ -56,20 +56,6 @@ final class LiveCell: Sendable {
         mutating func unstage(_ field: FieldName) {
             edits.remove(field)
             seen[field] = nil
-        }
-
-        /// The record as the authors of the edits saw it: fields with an edit have the versions that they had when they
-        /// were first set, and the record has the newest version at which they hid nothing.
-        func shown(toAuthorsIn schema: ModelSchema) -> Record? {
-            guard var record = shown, !seen.isEmpty else { return shown }
-            var versions = schema.fields.indices.map { record.version(ofFieldAt: $0) }
-            for (name, version) in seen {
-                guard let position = schema.position(of: name), version < versions[position] else { continue }
-                record.version = min(record.version, Version(versions[position].rawValue - 1))
-                versions[position] = version
-            }
-            record.fieldVersions = versions
-            return record
         }
 
         /// The cell that replaces this one; nil if there is none. A placeholder that was requested by uid gets a
@@ -155,8 +141,9 @@ final class LiveCell: Sendable {
 
     var shown: Record? { read { $0.shown } }
 
-    /// The record as the authors of the edits that are not written yet saw it.
-    var shownToAuthors: Record? { read { $0.shown(toAuthorsIn: schema) } }
+    /// The record as the source last showed it, and the fields that were set and not written yet as they were shown when
+    /// they were first set.
+    var shownToAuthors: (record: Record?, seen: [FieldName: SeenField]) { read { ($0.shown, $0.seen) } }
 
     /// Whether a record to which this one refers is deleted.
     ///
@@ -207,7 +194,7 @@ final class LiveCell: Sendable {
                 state.unstage(field.name)
             } else {
                 if state.edits[field.name] == nil {
-                    state.seen[field.name] = state.shown?.version(ofFieldAt: field.slot) ?? .zero
+                    state.seen[field.name] = state.shown?.seenField(at: field.slot) ?? SeenField(.null, at: .zero)
                 }
                 state.edits.set(field.name, to: value)
             }
@@ -235,8 +222,13 @@ final class LiveCell: Sendable {
     /// The edit of one field at one moment; without a value if there is none.
     struct StagedField: Sendable {
         fileprivate let value: FieldValue?
-        fileprivate let seen: Version?
+        fileprivate let seen: SeenField?
         fileprivate let refusal: ModelError?
+
+        /// A field without an edit.
+        static let none = StagedField(value: nil, seen: nil, refusal: nil)
+
+        var isEmpty: Bool { value == nil && refusal == nil }
 
         fileprivate func isSame(as other: StagedField) -> Bool {
             value == other.value && (refusal == nil) == (other.refusal == nil)
@@ -250,6 +242,16 @@ final class LiveCell: Sendable {
             if let value = earlier.value { state.edits.set(field, to: value) } else { state.edits.remove(field) }
             state.seen[field] = earlier.seen
             state.refusals[field] = earlier.refusal
+        }
+    }
+
+    /// Drops the values that were set and not written and that the source shows.
+    func dropEqualEdits() {
+        change { state in
+            guard let shown = state.shown, state.presence != .draft else { return }
+            for (name, value) in state.edits {
+                if let position = schema.position(of: name), shown.values[position] == value { state.unstage(name) }
+            }
         }
     }
 
@@ -299,10 +301,10 @@ final class LiveCell: Sendable {
     /// - Parameter own: Edits of the caller that count in any case.
     /// - Throws: The first refusal, the first rule that a value breaks, `notHere` for a placeholder, or `gone`.
     func edit(_ own: [FieldName: StagedField] = [:]) throws(ModelError) -> ModelEdit? {
-        let (key, presence, shown, edits, refusals) = read { state in
+        let (key, presence, shown, edits, seen, refusals) = read { state in
             var state = state
             for (name, edit) in own { state.stage(edit, name) }
-            return (state.key, state.presence, state.shown(toAuthorsIn: schema), state.edits, state.refusals)
+            return (state.key, state.presence, state.shown, state.edits, state.seen, state.refusals)
         }
         if let refusal = refusals.min(by: { $0.key < $1.key }) { throw refusal.value }
         guard case .id(let id) = key else {
@@ -317,7 +319,7 @@ final class LiveCell: Sendable {
         case .here:
             guard !edits.isEmpty else { return nil }
             try check { () throws(InvalidValueError) in try schema.check(updating: edits) }
-            return ModelEdit(.update(collection, id, edits), shown: shown)
+            return ModelEdit(.update(collection, id, edits), shown: shown, seen: seen)
         case .awaited, .notHere: throw nothingHere
         case .gone: throw ModelError(.gone, "\(label) is gone: it cannot be written")
         }
@@ -411,9 +413,16 @@ final class LiveCell: Sendable {
         announce()
     }
 
-    /// Removes the edits that were written. A value that was set again during the write stays an edit.
+    /// Removes the edits that were written. A value that was set again during the write stays an edit, whose author has
+    /// seen the written value.
     private func settle(_ patch: Patch, in state: inout State) {
-        for (name, value) in patch where state.edits[name] == value { state.unstage(name) }
+        for (name, value) in patch {
+            if state.edits[name] == value {
+                state.unstage(name)
+            } else if let seen = state.seen[name] {
+                state.seen[name] = SeenField(value, at: seen.version)
+            }
+        }
     }
 
     private func rebase(_ state: inout State) {
@@ -460,7 +469,7 @@ final class LiveCell: Sendable {
     /// - Parameter revision: The revision of the other cell. The new one is greater than both, because a reader of the
     ///   other cell must notice that it sees another state.
     private func inherit(
-        _ edits: Patch, _ seen: [FieldName: Version], _ refusals: [FieldName: ModelError], _ revision: Int
+        _ edits: Patch, _ seen: [FieldName: SeenField], _ refusals: [FieldName: ModelError], _ revision: Int
     ) {
         state.withLock { state in
             let own = Set(state.edits.map { name, _ in name }).union(state.refusals.keys)

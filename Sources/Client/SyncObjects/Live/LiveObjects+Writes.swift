@@ -52,14 +52,17 @@ extension LiveObjects {
             let edit = RejectedEdit(self)
             let log = edit.transaction.log
             do {
+                var hidden = log.replaced
                 try log.record { () throws in
                     try edit.stage(rejected)
+                    hidden = log.replaced
                     try body(edit)
                 }
                 let (written, deleted) = try edit.transaction.steps()
                 let prepared = try prepare(written.map(\.current), deleting: deleted.map(\.current), log)
                 let ticket = try await source.write(
                     prepared.edits.map(\.edit), correcting: edit.correction(of: entry), now: runtime.now())
+                defer { hidden.stage() }
                 return finish(prepared, prepared.edits.isEmpty ? nil : ticket)
             } catch {
                 log.undo()
@@ -186,7 +189,8 @@ extension LiveObjects {
             case .draft: prepared.discarded.append(cell)
             case .here:
                 guard let id = cell.id else { continue }
-                prepared.edits.append((cell, ModelEdit(.delete(cell.collection, id), shown: cell.shownToAuthors)))
+                let (shown, seen) = cell.shownToAuthors
+                prepared.edits.append((cell, ModelEdit(.delete(cell.collection, id), shown: shown, seen: seen)))
             case .awaited, .notHere: throw cell.nothingHere
             case .gone: if let last = try unconfirmedWrite(of: cell) { prepared.earlier.append(last) }
             }

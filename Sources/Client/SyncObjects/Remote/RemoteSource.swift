@@ -193,13 +193,16 @@ public final class RemoteSource: ModelSource {
                     guard let shown = edit.shown, let position = catalog[collection]?.position(of: name) else {
                         return FieldEdit(field: name, value: value, before: .null, seen: .zero)
                     }
+                    let seen = edit.seen[name]
                     return FieldEdit(
-                        field: name, value: value, before: shown.values[position],
-                        seen: shown.version(ofFieldAt: position))
+                        field: name, value: value, before: seen?.value ?? shown.values[position],
+                        seen: shown.versionSeen(seen, ofFieldAt: position))
                 })
         case .delete:
-            // After an own write, fields have newer versions than the record had when it was read.
-            return .delete(seen: edit.shown.map { min($0.version, $0.versionOfKnownFields) } ?? .zero)
+            guard let shown = edit.shown, let schema = catalog[edit.edit.collection] else {
+                return .delete(seen: .zero)
+            }
+            return .delete(seen: shown.versionSeen(edit.seen, in: schema), unshown: shown.unshownFields)
         }
     }
 

@@ -115,21 +115,26 @@ public enum LookupResult: Hashable, Sendable {
     case elsewhere
 }
 
-/// An edit, with the record that the author of the edit saw.
+/// An edit, with what its author saw.
 public struct ModelEdit: Hashable, Sendable {
     /// The change.
     public let edit: RecordEdit
-    /// The record that the author saw; nil for a create. Fields that the edit sets have the versions that they had when
-    /// the author first set them: later values were hidden by the edit.
+    /// The record that was last shown; nil for a create.
     public let shown: Record?
+    /// The fields that were set and not written yet, as they were shown when they were first set. Later values were
+    /// hidden from the author.
+    public let seen: [FieldName: SeenField]
     /// The space of a create; nil for the space of the other edits of its transaction, or else the default space of the
     /// source. Not used by other edits.
     public let space: SpaceID?
 
     /// Creates an edit.
-    public init(_ edit: RecordEdit, shown: Record?, space: SpaceID? = nil) {
+    public init(
+        _ edit: RecordEdit, shown: Record?, seen: [FieldName: SeenField] = [:], space: SpaceID? = nil
+    ) {
         self.edit = edit
         self.shown = shown
+        self.seen = seen
         self.space = space
     }
 }

@@ -87,10 +87,9 @@ public struct StoredSource: ModelSource {
         LocalWrite(edits.map(\.edit), seen: seen(by: edits), in: try space(of: edits))
     }
 
-    /// Returns the versions of the fields that the authors saw: of those that an update sets, and of all fields of a
-    /// record that is deleted.
-    private func seen(by edits: [ModelEdit]) -> SeenVersions {
-        var seen: SeenVersions = [:]
+    /// Returns the fields as the authors saw them: those that an update sets, and all fields of a record that is deleted.
+    private func seen(by edits: [ModelEdit]) -> SeenFields {
+        var seen: SeenFields = [:]
         for edit in edits {
             guard let shown = edit.shown, let schema = catalog[edit.edit.collection] else { continue }
             let names: [FieldName]
@@ -99,10 +98,10 @@ public struct StoredSource: ModelSource {
             case .update(_, _, let patch): names = patch.map { name, _ in name }
             case .delete: names = schema.fields.map(\.name)
             }
-            let versions = names.compactMap { name in
-                schema.position(of: name).map { (name, shown.version(ofFieldAt: $0)) }
+            let fields = names.compactMap { name in
+                schema.position(of: name).map { (name, edit.seen[name] ?? shown.seenField(at: $0)) }
             }
-            seen[edit.edit.address] = Dictionary(versions, uniquingKeysWith: min)
+            seen[edit.edit.address] = Dictionary(fields) { first, _ in first }
         }
         return seen
     }

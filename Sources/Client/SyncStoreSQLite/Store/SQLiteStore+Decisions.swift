@@ -13,7 +13,7 @@ extension SQLiteStore {
     }
 
     public func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        _ edits: [RecordEdit], seen: SeenFields, correcting correction: JournalCorrection, in space: SpaceID,
         now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try write { transaction in

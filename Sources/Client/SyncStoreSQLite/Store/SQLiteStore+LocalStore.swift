@@ -123,7 +123,7 @@ extension SQLiteStore: LocalStore {
     // MARK: Writing
 
     public func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenFields, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try writeTogether([
             { transaction in try transaction.commit(LocalWrite(edits, seen: seen, in: space), now: now) }

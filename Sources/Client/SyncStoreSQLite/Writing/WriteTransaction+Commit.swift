@@ -17,11 +17,11 @@ extension WriteTransaction {
     /// Writes the edits and their outbox entry.
     ///
     /// - Parameters:
-    ///   - seen: the versions that the author saw, where they may be older than those of the rows.
+    ///   - seen: the fields as the author saw them, where they may differ from those of the rows.
     ///   - again: Fields that are written even if they have the value already.
     /// - Returns: the sequence of the outbox entry; nil when the edits change nothing.
     func commit(
-        _ edits: [RecordEdit], seen: SeenVersions = [:], in space: SpaceID, now: WallTime,
+        _ edits: [RecordEdit], seen: SeenFields = [:], in space: SpaceID, now: WallTime,
         again: Set<LostChange> = []
     ) throws -> OutboxSequence? {
         let spaceKey = try key(of: space)
@@ -33,6 +33,7 @@ extension WriteTransaction {
         let transaction = Transaction(space: space, mutations: drafts.map { $0.mutation(at: time, tables) })
         if let rejection = catalog.rejection(of: transaction) { throw StoreError(rejection) }
 
+        try noteUnseenValues(replacedBy: drafts, at: time, in: space, now: now)
         let deleted = drafts.filter { $0.current == nil && $0.original != nil }
         if !deleted.isEmpty { try keepInJournal(deleted.map(\.place), of: space) }
         var mayJoin = true
@@ -57,12 +58,15 @@ extension WriteTransaction {
         let wasPending: Bool
         var current: Record?
         var kind: Kind
+        /// The values of this device that the author did not see.
+        var unseen: [UnseenValue] = []
 
         enum Kind {
             case create(Patch)
             case update([FieldEdit])
-            /// The user has seen all values of the record up to this version.
-            case delete(seen: Version)
+            /// The user has seen all values of the record up to this version, except for fields that this build does not
+            /// know.
+            case delete(seen: Version, unshown: [FieldName])
         }
 
         func mutation(at time: HybridTime, _ tables: [RecordTable]) -> Mutation {
@@ -70,7 +74,7 @@ extension WriteTransaction {
                 switch kind {
                 case .create(let patch): .create(patch)
                 case .update(let edits): .update(edits)
-                case .delete(let seen): .delete(seen: seen)
+                case .delete(let seen, let unshown): .delete(seen: seen, unshown: unshown)
                 }
             return Mutation(
                 collection: tables[place.table].model.collection, record: place.id, time: time, intent: intent)
@@ -78,7 +82,7 @@ extension WriteTransaction {
     }
 
     private func drafts(
-        of edits: [RecordEdit], seen: SeenVersions, again: Set<LostChange>, in space: SpaceID, _ spaceKey: Int64
+        of edits: [RecordEdit], seen: SeenFields, again: Set<LostChange>, in space: SpaceID, _ spaceKey: Int64
     ) throws -> [Draft] {
         var drafts: [Draft] = []
         var indices: [RecordPlace: Int] = [:]
@@ -126,7 +130,7 @@ extension WriteTransaction {
     ///
     /// - Parameter before: the record with the earlier edits of this transaction; nil when it does not exist.
     private func draft(
-        _ edit: RecordEdit, seen shown: [FieldName: Version]?, again: Set<LostChange>, place: RecordPlace,
+        _ edit: RecordEdit, seen shown: [FieldName: SeenField]?, again: Set<LostChange>, place: RecordPlace,
         table: RecordTable, before: Draft?, in space: SpaceID
     ) throws -> Draft {
         switch edit {
@@ -146,7 +150,11 @@ extension WriteTransaction {
                 throw StoreError(.missingRecord, "there is no record \(id) in \(table.name) to update")
             }
             try Self.valid { () throws(InvalidValueError) in try table.model.check(updating: patch) }
-            let seen = draft.wasPending ? try versionsSeen(of: Set(patch.map(\.field)), at: place, in: space) : [:]
+            let pending = draft.wasPending ? try versionsSeen(of: Set(patch.map(\.field)), at: place, in: space) : [:]
+            if let shown {
+                try noteUnseen(
+                    patch.compactMap { name, _ in shown[name].map { (name, $0) } }, pending, &draft, in: space)
+            }
             for (name, value) in patch {
                 guard let position = table.model.position(of: name),
                     record.values[position] != value
@@ -157,14 +165,17 @@ extension WriteTransaction {
                     if value.isNull { created.remove(name) } else { created.set(name, to: value) }
                     draft.kind = .create(created)
                 case .update(var edits):
-                    let stored = record.version(ofFieldAt: position)
-                    let known = seen[name] ?? stored
-                    // In one history, the version of a field never goes back. The author of the edit has seen a later one in a
-                    // history that the server has lost, and nothing of this one.
-                    let author = shown?[name].map { $0 > stored ? .zero : $0 } ?? known
+                    var known = pending[name] ?? record.version(ofFieldAt: position)
+                    if let author = shown?[name], let original = draft.original?.record {
+                        // The version of a pending value is that of the server's value, which it hides.
+                        known =
+                            pending[name] == nil
+                            ? original.versionSeen(author, ofFieldAt: position)
+                            : min(
+                                known, author.version > original.version(ofFieldAt: position) ? .zero : author.version)
+                    }
                     edits.note(
-                        FieldEdit(
-                            field: name, value: value, before: record.values[position], seen: min(known, author)))
+                        FieldEdit(field: name, value: value, before: record.values[position], seen: known))
                     draft.kind = .update(edits)
                 case .delete: break
                 }
@@ -178,8 +189,15 @@ extension WriteTransaction {
             }
             draft.current = nil
             if let original = draft.original {
-                let known = try versionSeen(of: original.record, at: place, in: space)
-                draft.kind = .delete(seen: min(known, original.record.version(seenBy: shown, in: table.model)))
+                var known = try versionSeen(of: original.record, at: place, in: space)
+                if let shown {
+                    let pending =
+                        draft.wasPending ? try versionsSeen(of: Set(shown.keys), at: place, in: space) : [:]
+                    try noteUnseen(shown.map { ($0.key, $0.value) }, pending, &draft, in: space)
+                    let others = shown.filter { pending[$0.key] == nil }
+                    known = min(known, original.record.versionSeen(others, in: table.model))
+                }
+                draft.kind = .delete(seen: known, unshown: original.record.unshownFields)
             }
             return draft
         }

@@ -45,9 +45,9 @@ extension WriteTransaction {
         try Notices.haveRoom(meta, limits, connection)
     }
 
-    /// Returns a transaction that creates the deleted records again, with the values that they have before the page
-    /// removes them; nil when nothing was deleted, or when the device does not have the records.
-    private func creation(
+    /// Returns a transaction that creates the deleted records again, with the values that they have before they are
+    /// removed; nil when nothing was deleted, or when the device does not have the records.
+    func creation(
         ofDeleted conflicts: [FieldConflict], in space: SpaceID
     ) throws -> Transaction? {
         var mutations: [Mutation] = []

@@ -385,12 +385,12 @@ extension WriteTransaction {
     /// Returns the version up to which the user of this device has seen all values of a record.
     ///
     /// A page may have brought a newer value for a field with a pending edit. The edit hides that value, so nobody has
-    /// seen it, and a delete must not claim to. The same is true of fields that this build does not know.
+    /// seen it, and a delete must not claim to.
     func versionSeen(
         of record: Record, at place: RecordPlace, in space: SpaceID
     ) throws -> Version {
         let model = tables[place.table].model
-        var version = record.versionOfKnownFields
+        var version = record.version
         for (field, seen) in try versionsSeen(of: Set(model.fields.map(\.name)), at: place, in: space) {
             guard let position = model.position(of: field) else { continue }
             let shown = record.version(ofFieldAt: position)

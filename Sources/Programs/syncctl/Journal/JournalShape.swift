@@ -25,6 +25,11 @@ enum JournalShape {
         switch entry.event {
         case .rejected(_, let rejection): "\(rejection.code): \(rejection.message)"
         case .merged: "others have changed the same fields"
+        case .overwritten(let conflicts, _)
+        where conflicts.allSatisfy { $0.winner.stamp.client == $0.loser.stamp.client }:
+            conflicts.contains { $0.rule == .deleteWins }
+                ? "the record was deleted on this device by someone who had not seen these values"
+                : "the same fields were changed on this device by someone who had not seen these values"
         case .overwritten(let conflicts, _):
             conflicts.contains { $0.rule == .deleteWins }
                 ? "another device deleted the record before it received these values"

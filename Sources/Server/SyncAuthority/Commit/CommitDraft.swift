@@ -51,7 +51,7 @@ struct CommitDraft<Lookup: RecordLookup> {
         switch mutation.intent {
         case .create(let patch): try create(address, patch, claimed: mutation.time, stamp, index)
         case .update(let edits): try update(address, edits, stamp, index)
-        case .delete(let seen): try delete(address, seen: seen, stamp, index)
+        case .delete(let seen, let unshown): try delete(address, seen: seen, unshown: unshown, stamp, index)
         }
     }
 
@@ -170,12 +170,15 @@ struct CommitDraft<Lookup: RecordLookup> {
 
     /// Deletes a record. Deleting a record that is already deleted succeeds.
     private mutating func delete(
-        _ address: RecordAddress, seen: Version, _ stamp: Stamp, _ index: Int
+        _ address: RecordAddress, seen: Version, unshown: [FieldName], _ stamp: Stamp, _ index: Int
     ) throws(PlanningStop) {
         let position = try existing(address, "delete", index)
         let record = records[position]
         guard record.isAlive else { return }
-        let unseen = (record.before?.fields ?? []).filter { !hasSeen($0.name, of: record, upTo: seen, at: stamp) }
+        let unshown = Set(unshown)
+        let unseen = (record.before?.fields ?? []).filter { field in
+            !hasSeen(field.name, of: record, upTo: unshown.contains(field.name) ? .zero : seen, at: stamp)
+        }
         if !unseen.isEmpty, planner.catalog[address.collection]?.deleteRule == .editWins {
             throw rejected(
                 .unseenEdits,

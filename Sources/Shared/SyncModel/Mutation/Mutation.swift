@@ -15,8 +15,9 @@ public struct Mutation: Hashable, Sendable {
         case create(Patch)
         /// Set these fields to new values.
         case update([FieldEdit])
-        /// Delete the record. `seen` is the version of the record that the user had seen.
-        case delete(seen: Version)
+        /// Delete the record. `seen` is the version of the record that the user had seen, except for the fields `unshown`:
+        /// the device has their values, but its build does not know the fields. Their names are sorted.
+        case delete(seen: Version, unshown: [FieldName] = [])
     }
 
     /// Creates a mutation without checking it. `SchemaCatalog.rejection(of:)` checks a whole transaction.
@@ -86,7 +87,7 @@ extension Mutation {
             case .create(let patch): patch.reduce(0) { $0 + $1.field.rawValue.utf8.count + $1.value.byteCount }
             case .update(let edits):
                 edits.reduce(0) { $0 + $1.field.rawValue.utf8.count + $1.value.byteCount + $1.before.byteCount }
-            case .delete: 0
+            case .delete(_, let unshown): unshown.reduce(0) { $0 + $1.rawValue.utf8.count }
             }
         return values + 96
     }

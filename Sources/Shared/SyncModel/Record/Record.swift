@@ -41,29 +41,8 @@ public struct Record: Hashable, Sendable {
         return record
     }
 
-    /// The newest version at which the record has no commit that this build cannot show.
-    ///
-    /// A commit that changes only fields which the schema does not know raises the version of the record, and of no
-    /// field. The user of this build has not seen its values. A commit that changes both kinds of fields cannot be told
-    /// from one that changes only known fields.
-    package var versionOfKnownFields: Version {
-        fieldVersions.max() ?? version
-    }
-
-    /// Returns the newest version of the record whose values an author has seen all.
-    ///
-    /// - Parameter shown: the versions of the fields as the author saw them; nil for the present ones.
-    package func version(seenBy shown: [FieldName: Version]?, in schema: ModelSchema) -> Version {
-        var seen = version
-        for (name, author) in shown ?? [:] {
-            guard let position = schema.position(of: name) else { continue }
-            let stored = version(ofFieldAt: position)
-            // In one history, the version of a field never goes back. The author has seen a later one in a history that
-            // the server has lost, and nothing of this one.
-            if author != stored { seen = min(seen, Version(max(stored.rawValue, 1) - 1)) }
-        }
-        return seen
-    }
+    /// The names of the fields that the server knows and this build does not, sorted.
+    package var unshownFields: [FieldName] { unknown.map(\.field).sorted() }
 
     /// Returns the values that are not null, by field name, without the fields that this build does not know.
     public func patch(schema: ModelSchema) -> Patch {

@@ -49,10 +49,16 @@ package enum TransactionCodec {
             writer.beginArray()
             for edit in edits { try write(edit, of: mutation.collection, to: &writer) }
             writer.endArray()
-        case .delete(let seen):
+        case .delete(let seen, let unshown):
             writer.key("delete")
             writer.beginObject()
             writer.member("seen", seen.rawValue)
+            if !unshown.isEmpty {
+                writer.key("unshown")
+                writer.beginArray()
+                for field in unshown { writer.string(field.rawValue) }
+                writer.endArray()
+            }
             writer.endObject()
         }
         writer.endObject()
@@ -128,7 +134,7 @@ package enum TransactionCodec {
         switch key {
         case "create": .create(try PatchCodec.read(&reader, of: collection))
         case "update": .update(try readEdits(&reader, of: collection))
-        default: .delete(seen: try readSeen(&reader))
+        default: try readDelete(&reader)
         }
     }
 
@@ -174,15 +180,25 @@ package enum TransactionCodec {
             before: try reader.require(before, "before"), seen: try reader.require(seen, "seen"))
     }
 
-    private static func readSeen(_ reader: inout JSONReader) throws(JSONError) -> Version {
+    private static func readDelete(_ reader: inout JSONReader) throws(JSONError) -> Mutation.Intent {
         var seen: Version?
+        var unshown: [FieldName] = []
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
             case "seen": seen = try reader.version()
+            case "unshown":
+                var count = 0
+                unshown = try reader.list { (reader) throws(JSONError) in
+                    count += 1
+                    guard count <= WireLimits.columns else {
+                        throw reader.content("at most \(WireLimits.columns) fields of one record are allowed")
+                    }
+                    return try reader.name()
+                }
             default: try reader.unknown(key, .refusingUnknownKeys)
             }
         }
-        return try reader.require(seen, "seen")
+        return .delete(seen: try reader.require(seen, "seen"), unshown: unshown)
     }
 }

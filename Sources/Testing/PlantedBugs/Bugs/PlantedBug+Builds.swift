@@ -64,6 +64,27 @@ extension PlantedBug {
                 }
             }, shape: earlierServer),
         PlantedBug(
+            "unshown fields claimed as seen", breaks: [.I1, .I25],
+            "a delete claims that its user has seen the fields that the build does not know",
+            parts: {
+                .plantingInStores(
+                    """
+                    CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON sync_outbox
+                    WHEN instr(NEW.payload, '"unshown":["ashore') OR instr(NEW.payload, '"unshown":["picture') BEGIN
+                        UPDATE sync_outbox SET payload = replace(replace(payload,
+                            '"unshown":["ashore', '"unshown":["ashorE'), '"unshown":["picture', '"unshown":["picturE')
+                        WHERE sequence = NEW.sequence;
+                        UPDATE sync_outbox SET checksum = planted_checksum(payload) WHERE sequence = NEW.sequence;
+                    END
+                    """)
+            },
+            shape: {
+                earlierDevice(&$0)
+                $0.rates.upgrade = 0.001
+            }
+        )
+        .ofStoredRows,
+        PlantedBug(
             "server hides what it knows", breaks: [.I17],
             "the hello omits the server's models, so a device sends writes that the server must reject",
             parts: { .wrappingAuthority { $0.onHello = \.withoutModels } }, shape: earlierServer),

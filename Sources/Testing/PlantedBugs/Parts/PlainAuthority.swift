@@ -354,11 +354,12 @@ extension PlainAuthority.State {
                 return dead.contains(id) ? .recordDeleted : .missingRecord
             }
             return merge(edits, into: id, schema, stamp, by: author, bug, &changes, &conflicts)
-        case .delete(let seen):
+        case .delete(let seen, let unshown):
             if let row = rows[mutation.collection]?[id] {
-                let unseen = zip(schema.fields, row.cells).filter { _, cell in
+                let unseen = zip(schema.fields, row.cells).filter { field, cell in
                     !cell.value.isNull && cell.identity != author.identity
-                        && (seen > head || cell.version > seen || cell.isRepeat && cell.stamp > stamp)
+                        && (unshown.contains(field.name) || seen > head || cell.version > seen
+                            || cell.isRepeat && cell.stamp > stamp)
                 }.sorted { $0.0.name < $1.0.name }
                 conflicts += unseen.map { field, cell in
                     FieldConflict(

@@ -79,7 +79,7 @@ struct PlantedStore: LocalStore, EngineStore {
         try base.isPending(collection, id)
     }
     func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenFields, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try onCommit(base, edits, space, now)
     }
@@ -117,7 +117,7 @@ struct PlantedStore: LocalStore, EngineStore {
         try base.retry(journal: number, now: now, newID: newID)
     }
     func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        _ edits: [RecordEdit], seen: SeenFields, correcting correction: JournalCorrection, in space: SpaceID,
         now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try base.commit(edits, seen: seen, correcting: correction, in: space, now: now)

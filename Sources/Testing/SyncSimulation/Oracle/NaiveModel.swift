@@ -144,8 +144,9 @@ struct NaiveModel: Hashable, Sendable {
                         conflicts.append(met)
                     }
                 }
-            case .delete(let seen):
-                conflicts += destroyed(address, by: origin, seen: seen <= arrival.head ? seen : .zero, of: schema)
+            case .delete(let seen, let unshown):
+                conflicts += destroyed(
+                    address, by: origin, seen: seen <= arrival.head ? seen : .zero, unshown: unshown, of: schema)
                 rows[address] = nil
                 dead.insert(address)
             }
@@ -250,11 +251,12 @@ struct NaiveModel: Hashable, Sendable {
 
     /// Returns the values that a delete destroys without having seen them, in the order of the fields' names.
     private func destroyed(
-        _ address: RecordAddress, by origin: Origin, seen: Version, of schema: ModelSchema
+        _ address: RecordAddress, by origin: Origin, seen: Version, unshown: [FieldName], of schema: ModelSchema
     ) -> [Conflict] {
         guard let row = rows[address] else { return [] }
         return schema.fields.indices.filter { position in
-            !row.values[position].isNull && !Self.hasSeen(row, position, origin, upTo: seen)
+            let isShown = !unshown.contains(schema.fields[position].name)
+            return !row.values[position].isNull && !Self.hasSeen(row, position, origin, upTo: isShown ? seen : .zero)
         }.map { position in
             Conflict(
                 address: address, field: schema.fields[position].name, base: .null, winner: .null,

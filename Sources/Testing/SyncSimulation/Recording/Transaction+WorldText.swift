@@ -13,7 +13,9 @@ extension Mutation {
             "update \(collection) \(record) {"
                 + edits.map { "\($0.field): \($0.before.words) → \($0.value.words), seen at \($0.seen)" }
                 .joined(separator: ", ") + "}"
-        case .delete(let seen): "delete \(collection) \(record), seen at \(seen)"
+        case .delete(let seen, let unshown):
+            "delete \(collection) \(record), seen at \(seen)"
+                + (unshown.isEmpty ? "" : " without \(unshown.map(\.rawValue).joined(separator: ", "))")
         }
     }
 }

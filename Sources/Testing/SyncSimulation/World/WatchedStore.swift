@@ -56,7 +56,7 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenFields, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try watch(.writing) { try store.commit(edits, seen: seen, in: space, now: now) }
     }
@@ -135,7 +135,7 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func commit(
-        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        _ edits: [RecordEdit], seen: SeenFields, correcting correction: JournalCorrection, in space: SpaceID,
         now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try watch(.writing) { try store.commit(edits, seen: seen, correcting: correction, in: space, now: now) }

@@ -65,11 +65,12 @@ extension LocalStoreConformance {
                                     collection: "users", id: id,
                                     effect: .updated(["username": .text("eve"), "age": .integer(3)])))
                         ], to: 2))
-                let seen = [
-                    RecordAddress("users", id): ["username": Version(1), "age": Version(9)] as [FieldName: Version]
+                let fields: [FieldName: SeenField] = [
+                    "username": SeenField(.text("ada"), at: Version(1)), "age": SeenField(.integer(3), at: Version(9)),
                 ]
                 _ = try fixture.store.commit(
-                    [.update("users", id, ["username": .text("bo"), "age": .integer(4)])], seen: seen,
+                    [.update("users", id, ["username": .text("bo"), "age": .integer(4)])],
+                    seen: [RecordAddress("users", id): fields],
                     in: fixture.space, now: fixture.now())
                 let intent = try fixture.store.outbox(limit: 1).first?.transaction.mutations.first?.intent
                 // The author has seen a version of the age that this history does not have: the server has lost another one.
@@ -80,6 +81,50 @@ extension LocalStoreConformance {
                 try fixture.expect(intent, is: expected, "the mutation")
                 try fixture.expect(
                     try fixture.user(id)?.values.first, is: .text("bo"), "the value that the device shows")
+            },
+            Check("a pending value that the author of an edit did not see is in the journal") { fixture in
+                let id = try fixture.syncedUser("ada")
+                let seen = try fixture.seen(id)
+                // Another program on this device.
+                try fixture.commit(.update("users", id, ["username": .text("eve")]))
+                try fixture.expectNoted(id, seen: seen)
+            },
+            Check("a confirmed value of this device that the author of an edit did not see is in the journal") {
+                fixture in
+                let id = try fixture.syncedUser("ada")
+                let seen = try fixture.seen(id)
+                try fixture.commit(.update("users", id, ["username": .text("eve")]))
+                _ = try fixture.push()
+                try fixture.response(.first, fixture.applied(2))
+                try fixture.pull(fixture.feed([fixture.at(2, fixture.renamed(id, "eve"))], to: 2))
+                try fixture.expectNoted(id, seen: seen)
+            },
+            Check("a delete tells what its author did not see of this device's own values") { fixture in
+                let id = try fixture.syncedUser("ada")
+                let seen = try fixture.seen(id)
+                try fixture.commit(.update("users", id, ["username": .text("eve")]))
+                _ = try fixture.store.commit(
+                    [.delete("users", id)], seen: [RecordAddress("users", id): seen], in: fixture.space,
+                    now: fixture.now())
+                let conflicts = try fixture.overwritten()
+                try fixture.expect(conflicts.map(\.loser.value), is: [.text("eve")], "the values that gave way")
+                try fixture.expect(conflicts.map(\.rule), is: [.deleteWins], "the rule")
+                try fixture.expect(
+                    try fixture.store.outbox(limit: 9).last?.transaction.mutations.last?.intent,
+                    is: .delete(seen: Version(1)), "the mutation")
+            },
+            Check("an author who saw another value of the same version saw another history") { fixture in
+                let id = try fixture.syncedUser("ada")
+                _ = try fixture.store.commit(
+                    [.update("users", id, ["username": .text("bo")])],
+                    seen: [RecordAddress("users", id): ["username": SeenField(.text("eve"), at: Version(1))]],
+                    in: fixture.space, now: fixture.now())
+                try fixture.expect(
+                    try fixture.store.outbox(limit: 1).first?.transaction.mutations.first?.intent,
+                    is: .update([
+                        FieldEdit(field: "username", value: .text("bo"), before: .text("ada"), seen: .zero)
+                    ]), "the mutation")
+                try fixture.expect(try fixture.store.journal(state: nil, limit: 1).isEmpty, "the journal has an entry")
             },
             Check("edits that change nothing write nothing") { fixture in
                 let (id, _) = try fixture.createUser("ada")
@@ -269,5 +314,37 @@ extension LocalStoreConformance {
                 try fixture.expect(ages.allSatisfy { $0 ?? .zero >= .seconds(100) }, "the ages are \(ages)")
             },
         ]
+    }
+}
+
+extension StoreFixture {
+    /// Returns the fields of a user as they are shown now.
+    fileprivate func seen(_ id: RecordID) throws -> [FieldName: SeenField] {
+        guard let user = try user(id) else { return [:] }
+        return ["username": user.seenField(at: 0), "age": user.seenField(at: 1)]
+    }
+
+    /// Returns the conflicts of the newest journal entry.
+    fileprivate func overwritten() throws -> [FieldConflict] {
+        let entry = try store.journal(state: nil, limit: 1).first
+        if case .overwritten(let conflicts, _)? = entry?.event { return conflicts }
+        throw ConformanceViolation(rule: rule, detail: "the journal has \(String(describing: entry))")
+    }
+
+    /// Replaces the name eve by the edit of an author who saw other fields, and expects that the journal has the name and
+    /// restores it.
+    fileprivate func expectNoted(_ id: RecordID, seen: [FieldName: SeenField]) throws {
+        _ = try store.commit(
+            [.update("users", id, ["username": .text("bo"), "age": .integer(4)])],
+            seen: [RecordAddress("users", id): seen], in: space, now: now())
+        let conflicts = try overwritten()
+        try expect(conflicts.map(\.base), is: [.text("ada")], "the values that the author saw")
+        try expect(conflicts.map(\.loser.value), is: [.text("eve")], "the values that gave way")
+        try expect(conflicts.map(\.winner.value), is: [.text("bo")], "the values that replaced them")
+        for entry in try store.journal(state: nil, limit: 1) {
+            _ = try store.restore(journal: entry.number, now: now(), newID: newID)
+        }
+        try expect(try name(id), is: .text("eve"), "the restored value")
+        try expect(try user(id)?.values[1], is: FieldValue.integer(4), "the other value")
     }
 }

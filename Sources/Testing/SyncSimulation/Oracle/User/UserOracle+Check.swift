@@ -77,8 +77,7 @@ extension UserOracle {
             var lost: [String] = []
             for (saved, claim) in state.values {
                 guard claim.mustExist(mayHaveLostAccess), claim.authors.count == 1, !claim.isReported,
-                    !saved.value.isNull,
-                    !state.replaced.contains(saved), !state.hiddenFromDeleter.contains(saved.field)
+                    !saved.value.isNull, !state.replaced.contains(saved)
                 else { continue }
                 let isFound = all.contains { found in
                     found.records[saved.field.address]?.value(at: saved.field, in: catalog) == saved.value

@@ -67,8 +67,6 @@ final class UserOracle: Sendable {
         var deletes: [RecordAddress: Claim] = [:]
         /// The values that a user read and then replaced.
         var replaced: Set<Saved> = []
-        /// The fields of deleted records that the deleting user could not see, because of an earlier build.
-        var hiddenFromDeleter: Set<FieldAddress> = []
         /// The values that the users of each device have entered, even if the field already had the value, and the
         /// values that came with a copy of another device's database. Never forgotten.
         var entered: [String: Set<Saved>] = [:]
@@ -375,7 +373,7 @@ final class UserOracle: Sendable {
     /// A change of one field, or of a whole record.
     fileprivate enum Change {
         case value(Saved, over: FieldValue?)
-        case delete(RecordAddress, of: [Saved], unseen: [FieldAddress])
+        case delete(RecordAddress, of: [Saved])
     }
 
     private func changes(_ edits: [RecordEdit], _ shown: [RecordAddress: Record?]) -> [Change] {
@@ -392,8 +390,7 @@ final class UserOracle: Sendable {
                 }
             case .delete:
                 let seen = before.map { values(of: $0, at: address) } ?? []
-                let hidden = before == nil ? [] : catalog[address.collection]?.fields.dropFirst(seen.count) ?? []
-                changes.append(.delete(address, of: seen, unseen: hidden.map { FieldAddress(address, $0.name) }))
+                changes.append(.delete(address, of: seen))
             }
         }
         return changes
@@ -435,7 +432,7 @@ extension UserOracle.State {
                 replacedOn[device, default: []].insert(UserOracle.Saved(field: saved.field, value: old))
             }
             lastEdits[device, default: [:]][saved.field] = isSaved ? old.map { ($0, saved.value) } : nil
-        case .delete(_, let seen, _): replacedOn[device, default: []].formUnion(seen)
+        case .delete(_, let seen): replacedOn[device, default: []].formUnion(seen)
         }
     }
 
@@ -446,9 +443,8 @@ extension UserOracle.State {
         case .value(let saved, let old):
             if let old { replaced.insert(UserOracle.Saved(field: saved.field, value: old)) }
             values[saved, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
-        case .delete(let address, let seen, let unseen):
+        case .delete(let address, let seen):
             replaced.formUnion(seen)
-            hiddenFromDeleter.formUnion(unseen)
             deletes[address, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
         }
     }

@@ -1,0 +1,53 @@
+/// A field as a person saw it who then edited the field or deleted the record.
+public struct SeenField: Hashable, Sendable {
+    /// The value that was shown, in canonical form.
+    public let value: FieldValue
+    /// The version that had last changed the field; `.zero` if no server had sent the record yet.
+    public let version: Version
+
+    /// Creates the state of a field that was shown.
+    public init(_ value: FieldValue, at version: Version) {
+        self.value = value.canonical
+        self.version = version
+    }
+}
+
+/// The fields that the author of an edit saw, by record.
+public typealias SeenFields = [RecordAddress: [FieldName: SeenField]]
+
+extension Record {
+    /// Returns the state of the field at `position`.
+    package func seenField(at position: Int) -> SeenField {
+        SeenField(values[position], at: version(ofFieldAt: position))
+    }
+
+    /// Returns the version of a field whose value an author has seen, as the server may be told.
+    ///
+    /// In one history, the version of a field never goes back and has one value. An author who saw a later version, or
+    /// another value of the same one, saw a history that the server has lost, and nothing of this one.
+    ///
+    /// - Parameters:
+    ///   - seen: The field as the author saw it; nil for the present state.
+    ///   - position: The position of the field.
+    package func versionSeen(_ seen: SeenField?, ofFieldAt position: Int) -> Version {
+        let stored = version(ofFieldAt: position)
+        guard let seen else { return stored }
+        if seen.version > stored || seen.version == stored && seen.value != values[position] { return .zero }
+        return seen.version
+    }
+
+    /// Returns the newest version of the record whose values an author has seen all.
+    ///
+    /// - Parameter seen: The fields as the author saw them. Those that are missing were seen in their present state.
+    package func versionSeen(_ seen: [FieldName: SeenField], in schema: ModelSchema) -> Version {
+        var version = version
+        for (name, field) in seen {
+            guard let position = schema.position(of: name) else { continue }
+            let stored = self.version(ofFieldAt: position)
+            if versionSeen(field, ofFieldAt: position) < stored {
+                version = min(version, Version(max(stored.rawValue, 1) - 1))
+            }
+        }
+        return version
+    }
+}
