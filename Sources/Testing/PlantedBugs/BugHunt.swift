@@ -85,6 +85,7 @@ package struct BugHunt: Sendable {
         plan.rates.lie = 0
         plan.rates.refuseIdentities = 0
         plan.rates.falseClaim = 0
+        plan.setting.hasRule = false
         plan.useCurrentBuilds()
         bug.shape(&plan)
         return plan

@@ -21,7 +21,7 @@ struct ReplicaAudit: ReplicaInspector {
         for schema in models {
             facts.bases[schema.collection] = try bases(of: schema)
         }
-        if models.contains(where: { $0.collection == "picture" }) { facts.dangling = try picturesWithoutPainter() }
+        facts.dangling = try recordsWithoutRequired(of: models)
         try inspector.each("SELECT last_sequence FROM sync_meta") { row in
             facts.lastSequence = row.integer(0)
         }
@@ -92,14 +92,21 @@ struct ReplicaAudit: ReplicaInspector {
         return WorldCatalog.catalog.models.filter { tables.contains($0.collection.rawValue) }
     }
 
-    private func picturesWithoutPainter() throws -> [String] {
+    /// Returns the records whose required references lead to no record.
+    private func recordsWithoutRequired(of models: [ModelSchema]) throws -> [String] {
         var dangling: [String] = []
-        try inspector.each(
-            """
-            SELECT hex(id) FROM picture WHERE NOT EXISTS (SELECT 1 FROM customer WHERE customer.id = picture.painter)
-            AND NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id IN (picture.id, picture.painter))
-            """
-        ) { dangling.append("picture \($0.text(0))") }
+        for schema in models {
+            for field in schema.fields where field.isRequired {
+                guard let target = field.target else { continue }
+                try inspector.each(
+                    """
+                    SELECT hex(id) FROM "\(schema.collection)" AS live
+                    WHERE NOT EXISTS (SELECT 1 FROM "\(target)" AS needed WHERE needed.id = live."\(field.name)")
+                    AND NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id IN (live.id, live."\(field.name)"))
+                    """
+                ) { dangling.append("\(schema.collection) \($0.text(0))") }
+            }
+        }
         return dangling
     }
 

@@ -13,6 +13,13 @@ extension PlantedBug {
         PlantedBug(name, breaks: breaks, sentence, parts: { .wrappingAuthority(settings, plant) }, shape: shape)
     }
 
+    /// Makes devices delete berths whose latest edits they have not seen.
+    @Sendable private static func editConcurrently(_ plan: inout WorldPlan) {
+        plan.setting.devices = 4
+        plan.steps = 300
+        plan.rates.dropLink = max(plan.rates.dropLink, 0.08)
+    }
+
     /// Bugs in the server's responses to hellos, pushes, and pulls.
     static let authorities: [PlantedBug] = [
         authority(
@@ -63,6 +70,63 @@ extension PlantedBug {
                     let response = try base.push(request, by: principal, now: now)
                     guard case .answered(let results, let epoch, let time) = response else { return response }
                     return .answered(results.map(\.withoutConflicts), epoch: epoch, serverTime: time)
+                }
+            }),
+        authority(
+            "rule forgotten", breaks: [.I17], "the server commits every second transaction that a rule rejects",
+            shape: { $0.setting.hasRule = true },
+            plant: {
+                $0.onVerdict = { verdict in
+                    guard verdict.planned.number.rawValue.isMultiple(of: 2) else { return verdict }
+                    return RuleVerdict(on: verdict.planned, rejection: nil)
+                }
+            }),
+        authority(
+            "rule mistaken", breaks: [.I17], "the rejection by a rule states another reason",
+            shape: { $0.setting.hasRule = true },
+            plant: {
+                $0.onVerdict = { verdict in
+                    RuleVerdict(
+                        on: verdict.planned,
+                        rejection: verdict.rejection.map {
+                            Rejection(code: .missingRecord, message: $0.message, mutation: $0.mutation)
+                        })
+                }
+            }),
+        authority(
+            "deletes win over edits", breaks: [.I5],
+            "the server deletes records with unseen edits, although the model says that edits win",
+            shape: editConcurrently,
+            plant: { $0.isLenient = { (_, _, _, _) in true } }),
+        authority(
+            "emptied fields do not win", breaks: [.I5],
+            "the server deletes a record whose field was emptied unseen, although the model says that edits win",
+            shape: editConcurrently,
+            plant: {
+                $0.isLenient = { (base, request, principal, now) throws(AuthorityError) in
+                    for transaction in request.transactions.map(\.transaction) {
+                        for mutation in transaction.mutations {
+                            guard case .delete = mutation.intent,
+                                base.catalog[mutation.collection]?.deleteRule == .editWins
+                            else { continue }
+                            let fetch = FetchRequest(
+                                space: transaction.space, collection: mutation.collection, key: .id(mutation.record))
+                            let record = try base.fetch(fetch, by: principal, now: now)
+                            // The required reference of a berth always has a value.
+                            if record?.values.dropFirst().contains(where: { !$0.isNull }) == true { return false }
+                        }
+                    }
+                    return true
+                }
+            }),
+        authority(
+            "seen edits win", breaks: [.I17], "the server rejects a delete although its author has seen all edits",
+            shape: editConcurrently,
+            plant: {
+                $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
+                    let models = base.catalog.models.filter { $0.deleteRule == .editWins }.map(\.collection)
+                    let blind = request.transactions.map { $0.withDeletes(of: Set(models), seeing: .zero) }
+                    return try base.push(request.with(transactions: blind), by: principal, now: now)
                 }
             }),
         authority("outcomes in another order", breaks: [.I3], "the first two outcomes of a push are swapped") {

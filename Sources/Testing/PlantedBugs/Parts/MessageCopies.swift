@@ -51,6 +51,21 @@ extension PushRequest {
     }
 }
 
+extension NumberedTransaction {
+    /// Returns a copy of this transaction whose deletes of records of some collections claim to have seen a version.
+    func withDeletes(of collections: Set<CollectionName>, seeing version: Version) -> NumberedTransaction {
+        let mutations = transaction.mutations.map { mutation in
+            guard case .delete = mutation.intent, collections.contains(mutation.collection) else { return mutation }
+            return Mutation(
+                collection: mutation.collection, record: mutation.record, time: mutation.time,
+                intent: .delete(seen: version))
+        }
+        return NumberedTransaction(
+            number: number, hash: hash, transaction: Transaction(space: transaction.space, mutations: mutations),
+            age: age, formerNumbers: formerNumbers)
+    }
+}
+
 extension PushBatch {
     /// Returns a copy of this batch with the given parts replaced.
     func with(identity: ClientIdentity? = nil, transactions: [NumberedTransaction]? = nil) -> PushBatch {

@@ -2,11 +2,12 @@ import SimulationRecipes
 import SyncSimulation
 
 extension WorldPlan {
-    /// Returns the plan of a seed, changed for the plain authority: one space that all devices may use, and current
-    /// builds.
+    /// Returns the plan of a seed, changed for the plain authority: one space that all devices may use, no
+    /// rule for writes, and current builds.
     static func drawnForPlain(seed: UInt64, steps: Int) -> WorldPlan {
         var plan = WorldPlan.drawn(seed: seed, steps: steps)
         plan.setting.spaceCount = 1
+        plan.setting.hasRule = false
         plan.rates.changeAccess = 0
         plan.useCurrentBuilds()
         return plan

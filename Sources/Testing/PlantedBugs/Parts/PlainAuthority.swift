@@ -357,11 +357,12 @@ extension PlainAuthority.State {
         case .delete(let seen, let unshown):
             if let row = rows[mutation.collection]?[id] {
                 let unseen = zip(schema.fields, row.cells).filter { field, cell in
-                    !cell.value.isNull && cell.identity != author.identity
+                    cell.identity != author.identity && (!cell.value.isNull || cell.version != row.created)
                         && (unshown.contains(field.name) || seen > head || cell.version > seen
                             || cell.isRepeat && cell.stamp > stamp)
                 }.sorted { $0.0.name < $1.0.name }
-                conflicts += unseen.map { field, cell in
+                if schema.deleteRule == .editWins, !unseen.isEmpty { return .unseenEdits }
+                conflicts += unseen.filter { !$0.1.value.isNull }.map { field, cell in
                     FieldConflict(
                         collection: mutation.collection, record: id, field: field.name, base: .null,
                         winner: Contender(value: .null, stamp: stamp),

@@ -15,6 +15,12 @@ struct PlantedAuthority: AuthorityService {
         (base, request, principal, now) throws(AuthorityError) in
         try base.push(request, by: principal, now: now)
     }
+    /// Returns whether a push is performed as if deletes won over edits in all models.
+    var isLenient: @Sendable (Authority, PushRequest, Principal, WallTime) throws(AuthorityError) -> Bool = {
+        (_, _, _, _) in false
+    }
+    /// Changes the verdicts of the rule in worlds that have one.
+    var onVerdict: @Sendable (RuleVerdict) -> RuleVerdict = { $0 }
     var onPull: @Sendable (Authority, PullRequest, Principal, WallTime) throws(AuthorityError) -> PullResponse = {
         (base, request, principal, now) throws(AuthorityError) in
         try base.pull(request, by: principal, now: now)
@@ -24,8 +30,16 @@ struct PlantedAuthority: AuthorityService {
         try base.fetch(request, by: principal, now: now)
     }
 
-    init(_ base: Authority) {
+    /// The authority for lenient pushes.
+    private let lenient: Authority?
+
+    /// - Parameter histories: names the histories that a lenient push begins; nil if no push is lenient.
+    init(_ base: Authority, histories: (any HistoryKeeper)? = nil) {
         self.base = base
+        let models = base.catalog.models.map { ModelSchema(collection: $0.collection, fields: $0.fields) }
+        lenient = histories.map {
+            Authority(store: base.store, catalog: SchemaCatalog(models), policy: base.policy, histories: $0)
+        }
     }
 
     var commits: Broadcast<SpaceHeads> { base.commits }
@@ -36,7 +50,19 @@ struct PlantedAuthority: AuthorityService {
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> PushResponse {
-        try onPush(base, request, principal, now)
+        let isLenient = try isLenient(base, request, principal, now)
+        return try onPush(isLenient ? lenient ?? base : base, request, principal, now)
+    }
+    func plan(_ push: PendingPush, now: WallTime) throws(AuthorityError) -> PushPlan {
+        try base.plan(push, now: now)
+    }
+    func pushTogether(_ pushes: [PendingPush], now: WallTime) -> [Result<PushResponse, AuthorityError>] {
+        base.pushTogether(
+            pushes.map { push in
+                PendingPush(
+                    request: push.request, principal: push.principal, verdicts: push.verdicts?.mapValues(onVerdict),
+                    start: push.start, received: push.received)
+            }, now: now)
     }
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
@@ -66,7 +92,7 @@ extension WorldParts {
             guard let base = try open(process, build, everything ?? rules, histories) as? Authority else {
                 throw UnexpectedAuthorityError()
             }
-            var service = PlantedAuthority(base)
+            var service = PlantedAuthority(base, histories: histories)
             service.rules = rules
             plant(&service)
             return service

@@ -145,8 +145,14 @@ struct NaiveModel: Hashable, Sendable {
                     }
                 }
             case .delete(let seen, let unshown):
-                conflicts += destroyed(
-                    address, by: origin, seen: seen <= arrival.head ? seen : .zero, unshown: unshown, of: schema)
+                let seen = seen <= arrival.head ? seen : .zero
+                if schema.deleteRule == .editWins,
+                    let field = unseenFields(address, by: origin, seen: seen, unshown: unshown).min()
+                {
+                    throw Violation(
+                        .I5, "\(address) was deleted at \(version) although the author had not seen its \(field)")
+                }
+                conflicts += destroyed(address, by: origin, seen: seen, unshown: unshown, of: schema)
                 rows[address] = nil
                 dead.insert(address)
             }
@@ -167,7 +173,8 @@ struct NaiveModel: Hashable, Sendable {
 
     /// Returns whether a reason for a rejection that concerns records can be true of a transaction. Other reasons count as
     /// true.
-    func mayReject(_ transaction: Transaction, as code: RejectionCode) -> Bool {
+    func mayReject(_ arrival: Arrival, as code: RejectionCode) -> Bool {
+        let transaction = arrival.transaction.transaction
         var (created, deleted): (Set<RecordAddress>, Set<RecordAddress>) = ([], [])
         var (missing, gone) = (false, false)
         for mutation in transaction.mutations {
@@ -193,8 +200,31 @@ struct NaiveModel: Hashable, Sendable {
             transaction.mutations.contains { mutation in targets(of: mutation).contains { !alive.contains($0) } }
         case .stillReferenced:
             alive.contains { requiredTargets(of: $0, after: transaction).contains { deleted.contains($0) } }
+        case .unseenEdits: transaction.mutations.contains { hasUnseenEdits($0, of: arrival) }
         default: true
         }
+    }
+
+    /// Returns whether a mutation deletes a record whose edits win over deletes, and which has an edit that the author has
+    /// not seen.
+    private func hasUnseenEdits(_ mutation: Mutation, of arrival: Arrival) -> Bool {
+        guard case .delete(let seen, let unshown) = mutation.intent,
+            catalog[mutation.collection]?.deleteRule == .editWins
+        else { return false }
+        let author = Origin(identity: arrival.identity, time: arrival.time(of: mutation))
+        let unseen = unseenFields(
+            mutation.address, by: author, seen: seen <= arrival.head ? seen : .zero, unshown: unshown)
+        return !unseen.isEmpty
+    }
+
+    /// Returns the names of the fields, emptied ones included, whose last edit an author has not seen.
+    private func unseenFields(
+        _ address: RecordAddress, by author: Origin, seen: Version, unshown: [FieldName]
+    ) -> [FieldName] {
+        guard let row = rows[address] else { return [] }
+        return (catalog[address.collection]?.fields ?? []).enumerated().filter { position, field in
+            !Self.hasSeen(row, position, author, upTo: unshown.contains(field.name) ? .zero : seen)
+        }.map(\.element.name)
     }
 
     /// Returns the records to which a mutation sets references.
@@ -233,6 +263,12 @@ struct NaiveModel: Hashable, Sendable {
 
     /// Returns whether the record exists, or existed.
     func knows(_ address: RecordAddress) -> Bool { rows[address] != nil || dead.contains(address) }
+
+    /// Returns whether a mutation is the creation of its record, according to the time of both.
+    func isCreation(_ mutation: Mutation) -> Bool {
+        guard case .create = mutation.intent else { return false }
+        return created[mutation.address]?.time == mutation.time
+    }
 
     /// Checks that a transaction leaves no required reference dangling (I11).
     func checkReferences(after transaction: Transaction, at version: Version) throws(Violation) {

@@ -138,6 +138,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.drawClaims()
         plan.drawHorizon()
         plan.drawTrimming()
+        plan.drawRule()
         return plan
     }
 
@@ -188,6 +189,12 @@ public struct WorldPlan: Hashable, Sendable {
         var random = SeededRandom(seed: setting.seed, stream: "plan.trimming")
         let trim = random.fraction() * 0.02
         if random.chance(0.1) { rates.trimConflicts = trim }
+    }
+
+    /// Draws whether the server's application has a rule for writes. In three of ten worlds, it does.
+    private mutating func drawRule() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.rule")
+        setting.hasRule = random.chance(0.3)
     }
 
     /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with

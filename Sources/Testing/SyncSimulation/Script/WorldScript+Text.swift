@@ -104,6 +104,7 @@ extension WorldSetting {
         if !pausing.isEmpty { lines.append("pausing \(pausing.places)") }
         if !earlierDevices.isEmpty { lines.append("earlierDevices \(earlierDevices.places)") }
         if isServerEarlier { lines.append("server.build earlier") }
+        if hasRule { lines.append("rule on") }
         if spaceCount != 1 { lines.append("spaces \(spaceCount)") }
         lines.append("brake \(policy.deleteBrake.map { "\($0.records) \($0.percent)" } ?? "off")")
         lines += NetworkConditions.spans.map { name, path in
@@ -133,6 +134,7 @@ extension WorldSetting {
         case "pausing": pausing = try words.places()
         case "earlierDevices": earlierDevices = try words.places()
         case "server.build": isServerEarlier = try words.oneOf(["earlier": true, "current": false])
+        case "rule": hasRule = try words.oneOf(["on": true, "off": false])
         case "spaces": spaceCount = Int(try words.number(1...Int64(Self.allSpaces.count)))
         case "brake":
             policy.deleteBrake = nil

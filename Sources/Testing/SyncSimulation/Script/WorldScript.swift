@@ -79,6 +79,8 @@ public struct WorldSetting: Hashable, Sendable {
     public var earlierDevices: Set<Int> = []
     /// Whether the server starts with the earlier build.
     public var isServerEarlier = false
+    /// Whether the server's application has a rule for writes, `WorldRule`.
+    public var hasRule = false
     /// The number of spaces in use, from the start of `allSpaces`.
     public var spaceCount = 1
     public var policy = SyncPolicy()

@@ -10,6 +10,7 @@ struct Workload: Sendable {
     private let name: String
     private var written = 0
     private var choice: SeededRandom
+    private var berths: SeededRandom
     private let spaces: [SpaceID]
     /// The space of this operation.
     private let space: SpaceID
@@ -19,6 +20,7 @@ struct Workload: Sendable {
     ///   - spaces: the spaces that users may write to.
     init(seed: UInt64, spaces: [SpaceID]) {
         choice = SeededRandom(seed: seed, stream: "space")
+        berths = SeededRandom(seed: seed, stream: "berths")
         self.spaces = spaces
         space = spaces[choice.below(spaces.count)]
         random = SeededRandom(seed: seed, stream: "operation")
@@ -49,6 +51,10 @@ struct Workload: Sendable {
     }
 
     private mutating func drawOperation(_ store: any LocalStore, now: WallTime) throws -> Operation? {
+        if berths.chance(0.12) {
+            guard let edit = try berthEdit(store, now: now) else { return nil }
+            return .write([edit], in: space)
+        }
         switch random.below(100) {
         case ..<20:
             return .write([.create("customer", identifier(now), customer(try pick("customer", store)))], in: space)
@@ -75,6 +81,32 @@ struct Workload: Sendable {
         case ..<98: return try choice.chance(0.5) && store.hasLostEntries() ? .restoreLost : .restoreNewest
         default: return space != .default && choice.chance(0.7) ? .rejoin(space) : .dismissNewest
         }
+    }
+
+    /// Draws a change of a berth. Berths are few, so that devices often edit and delete the same one.
+    private mutating func berthEdit(_ store: any LocalStore, now: WallTime) throws -> RecordEdit? {
+        let kind = berths.below(10)
+        if kind < 3 {
+            guard let keeper = try pick("customer", store) else { return nil }
+            var patch: Patch = ["keeper": .reference(keeper)]
+            if berths.chance(0.6) { patch.set("memo", to: .text(text())) }
+            if berths.chance(0.3) { patch.set("label", to: .text(text())) }
+            return .create("berth", berths.chance(0.3) ? importedBerth() : identifier(now), patch)
+        }
+        guard let id = try pick("berth", store) else { return nil }
+        switch kind {
+        case 3...5: return .update("berth", id, ["memo": berths.chance(0.5) ? .null : .text(text())])
+        case 6: return .update("berth", id, ["label": berths.chance(0.5) ? .null : .text(text())])
+        case 7:
+            guard let keeper = try pick("customer", store) else { return nil }
+            return .update("berth", id, ["keeper": .reference(keeper)])
+        default: return .delete("berth", id)
+        }
+    }
+
+    /// Returns one of a few identifiers of berths that every device makes the same way.
+    private mutating func importedBerth() -> RecordID {
+        RecordID(bits: Identifier128(high: 0x019B_0000_0000_7000, low: 0x8000_0000_0001_0000 | UInt64(berths.below(4))))
     }
 
     private mutating func identifier(_ now: WallTime) -> RecordID {

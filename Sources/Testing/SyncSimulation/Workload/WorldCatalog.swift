@@ -1,10 +1,12 @@
 public import SyncModel
 
-/// The models of the simulated world, with every type of field and merge rule, and with required, optional, and
-/// circular references.
+/// The models of the simulated world, with every type of field, merge rule, and delete rule, and with required, optional,
+/// and circular references.
 public enum WorldCatalog {
     public static let catalog = SchemaCatalog([
         ModelSchema(collection: "customer", fields: earlierFields + laterFields),
+        ModelSchema(
+            collection: "berth", fields: earlierBerthFields + [.text("label", bytes: 1...200)], deleteRule: .editWins),
         ModelSchema(
             collection: "picture",
             fields: [
@@ -14,8 +16,11 @@ public enum WorldCatalog {
             ]),
     ])
 
-    /// The models of the earlier build, without the second collection and the last fields of the first.
-    static let earlierCatalog = SchemaCatalog([ModelSchema(collection: "customer", fields: earlierFields)])
+    /// The models of the earlier build, without the last collection and the last fields of the others.
+    static let earlierCatalog = SchemaCatalog([
+        ModelSchema(collection: "customer", fields: earlierFields),
+        ModelSchema(collection: "berth", fields: earlierBerthFields, deleteRule: .editWins),
+    ])
 
     private static let earlierFields: [FieldSchema] = [
         .text("name", required: true, bytes: 1...200),
@@ -23,6 +28,11 @@ public enum WorldCatalog {
         .text("note", merge: .serverWins),
         .real("height", merge: .clientWins),
         .reference("neighbour", to: "customer"),
+    ]
+
+    private static let earlierBerthFields: [FieldSchema] = [
+        .reference("keeper", to: "customer", required: true),
+        .text("memo", bytes: 1...200),
     ]
 
     private static let laterFields: [FieldSchema] = [

@@ -14,6 +14,8 @@ public final class SimulatedServer: Sendable {
     public typealias Opening = @Sendable (DiskProcess, WorldBuild) throws -> any AuthorityService
 
     private let open: Opening
+    /// Whether the server's application has a rule for writes (`WorldRule`).
+    private let hasRule: Bool
     /// Determines the outcome of a push that failed.
     private let settle: @Sendable (any AuthorityService, DiskProcess) -> Void
     private let observer: any ServerObserver
@@ -45,17 +47,19 @@ public final class SimulatedServer: Sendable {
 
     /// - Parameters:
     ///   - build: the build of the first processes.
+    ///   - hasRule: whether the server's application has a rule for writes (`WorldRule`).
     ///   - diskSeed: changes the seed of the disk.
     ///   - wire: returns the codec of a build.
     ///   - settle: determines the outcome of a push that failed.
     ///   - open: opens the authority on the process's disk. Called at each start.
     ///   - observer: observes the requests and the responses of the server.
     init(
-        simulation: Simulation, build: WorldBuild, diskSeed: UInt64,
+        simulation: Simulation, build: WorldBuild, hasRule: Bool, diskSeed: UInt64,
         wire: @escaping @Sendable (WorldBuild) -> any SimulatedWire, observer: any ServerObserver, tally: FaultTally,
         settle: @escaping @Sendable (any AuthorityService, DiskProcess) -> Void, open: @escaping Opening
     ) {
         self.settle = settle
+        self.hasRule = hasRule
         self.simulation = simulation
         self.wire = wire
         self.observer = observer
@@ -213,7 +217,11 @@ public final class SimulatedServer: Sendable {
         if case .push(let push) = request { observer.pushArrived(push, of: size, from: caller.owner.name, now: now) }
         let response: ServerResponse
         do throws(AuthorityError) {
-            response = try instance.authority.respond(to: request, by: caller.bearer, now: now)
+            if hasRule, case .push(let push) = request {
+                response = .push(try instance.authority.push(judging: push, by: caller.bearer, now: now))
+            } else {
+                response = try instance.authority.respond(to: request, by: caller.bearer, now: now)
+            }
         } catch {
             if case .push(let push) = request {
                 observer.pushFailed(push, error)

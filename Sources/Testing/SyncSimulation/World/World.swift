@@ -108,7 +108,8 @@ public final class World {
             spaces: WorldSetting.allSpaces, violations: violations)
         self.access = access
         let history = History(
-            catalog: WorldCatalog.catalog, spaces: setting.spaces, access: access, violations: violations)
+            catalog: WorldCatalog.catalog, spaces: setting.spaces, hasRule: setting.hasRule, access: access,
+            violations: violations)
         self.history = history
         let feed = FeedOracle(violations: violations)
         self.feed = feed
@@ -135,7 +136,7 @@ public final class World {
         self.brakes = brakes
         let server = SimulatedServer(
             simulation: simulation, build: setting.isServerEarlier ? .earlier : .current,
-            diskSeed: script.diskSeed(of: .server), wire: parts.wire,
+            hasRule: setting.hasRule, diskSeed: script.diskSeed(of: .server), wire: parts.wire,
             observer: ServerObservers(all: [history, feed, deviceOracle, messages, access]), tally: tally,
             settle: { [outcome = parts.outcome, operations] authority, process in
                 guard let outcome else { return }

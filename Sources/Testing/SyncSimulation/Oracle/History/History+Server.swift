@@ -140,7 +140,7 @@ extension History: ServerObserver {
 
     /// The reasons for which the server may reject a transaction of an honest device.
     fileprivate static let honestReasons: Set<RejectionCode> = [
-        .recordDeleted, .missingRecord, .danglingReference, .stillReferenced,
+        .recordDeleted, .missingRecord, .danglingReference, .stillReferenced, .unseenEdits,
     ]
 }
 
@@ -186,6 +186,10 @@ extension History.State {
         case .applied(let version, let assigned, _):
             // The transaction has already had this effect under an earlier identity of the device (I2).
             if isRepeat(outcome, of: operation) { return }
+            if hasRule, !hasTakenEffect(transaction), let rejection = WorldRule.rejection(of: transaction) {
+                violations.report(
+                    Violation(.I17, "\(operation) was applied, although a rule rejects it: \(rejection.message)"))
+            }
             applied[transaction.space, default: [:]][version, default: []].append(operation)
             // A transaction without a visible change has no version of its own and shares the newest one. It may still
             // have left a stamp, so the models from that version on are computed again.
@@ -208,12 +212,17 @@ extension History.State {
             // The empty transaction of a withdrawal only occupies a number.
             if transaction.mutations.isEmpty, rejection.code == .malformed { return }
             if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction),
+                !(hasRule && rejection == WorldRule.rejection(of: transaction)),
                 !isForbidden(rejection, operation, transaction, isAnsweredNow: isAnsweredNow)
             {
                 violations.report(Violation(.I17, "\(operation) was rejected without cause: \(rejection.message)"))
             }
-            if isAnsweredNow, let model = currentModel(of: transaction.space, besides: operation),
-                !model.mayReject(transaction, as: rejection.code)
+            if isAnsweredNow, let sent = sent[operation],
+                let replay = currentReplay(of: transaction.space, besides: operation), let model = replay.models.last,
+                !model.mayReject(
+                    NaiveModel.Arrival(
+                        transaction: sent.transaction, identity: operation.identity, now: sent.now, head: replay.head),
+                    as: rejection.code)
             {
                 violations.report(
                     Violation(.I17, "\(operation) was rejected for a reason that is not true: \(rejection.message)"))
@@ -221,17 +230,23 @@ extension History.State {
         }
     }
 
-    /// Returns the model of all that the server has applied in a space; nil if that is not known.
+    /// Returns the models of all that the server has applied in a space; nil if that is not known.
     ///
     /// A server that died may have applied a transaction without an answer.
-    private func currentModel(of space: SpaceID, besides operation: History.Operation) -> NaiveModel? {
-        guard let replay = replays[space], let model = replay.models.last,
+    private func currentReplay(of space: SpaceID, besides operation: History.Operation) -> History.Replay? {
+        guard let replay = replays[space],
             applied[space]?.keys.allSatisfy({ $0 <= replay.head }) ?? true
         else { return nil }
         let isOpen = sent.contains { other, sent in
             sent.outcome == nil && sent.transaction.transaction.space == space && other != operation
         }
-        return isOpen ? nil : model
+        return isOpen ? nil : replay
+    }
+
+    /// Returns whether a transaction only repeats creations, which have taken effect under another identity of its device.
+    /// Rules do not judge it again.
+    private func hasTakenEffect(_ transaction: Transaction) -> Bool {
+        transaction.mutations.allSatisfy { replays[transaction.space]?.models.last?.isCreation($0) == true }
     }
 
     /// Returns whether the id of a rejected creation already exists in another space.

@@ -38,6 +38,8 @@ final class History: Sendable {
         var sent: [Operation: Sent] = [:]
         let violations: ViolationLog
         let access: AccessOracle
+        /// Whether the server's application has a rule for writes (`WorldRule`).
+        let hasRule: Bool
         /// The transactions that each device has committed, until an outcome or a journal entry accounts for them.
         var unconfirmed: [String: [OutboxSequence: Unconfirmed]] = [:]
         /// The naive models of each space, up to the newest version below which no version is missing.
@@ -85,11 +87,13 @@ final class History: Sendable {
     private let currentEpoch = Guarded<Epoch?>(nil)
     let catalog: SchemaCatalog
 
-    init(catalog: SchemaCatalog, spaces: [SpaceID], access: AccessOracle, violations: ViolationLog) {
+    init(
+        catalog: SchemaCatalog, spaces: [SpaceID], hasRule: Bool, access: AccessOracle, violations: ViolationLog
+    ) {
         self.catalog = catalog
         state = Guarded(
             State(
-                violations: violations, access: access,
+                violations: violations, access: access, hasRule: hasRule,
                 replays: Dictionary(
                     uniqueKeysWithValues: spaces.map { ($0, Replay(models: [NaiveModel(catalog: catalog)])) })))
     }

@@ -149,6 +149,8 @@ final class UserOracle: Sendable {
                     let hasMoved = if case .reference = old { offered.values.contains(replaced) } else { false }
                     if hasMoved || offered.saysThatItReplaces(replaced) { state.replaced.insert(replaced) }
                 } else if !texts.contains(saved.value) {
+                    // The new record may have the id that the entry names. Its device may be notified if the value loses.
+                    if offered.values.contains(saved) { state.values[saved]?.restorers.insert(device) }
                     continue
                 }
                 state.values[saved, default: Claim(space: space)].isRestored(on: device)
