@@ -96,7 +96,7 @@ struct WorldTests {
     @Test(arguments: [StoreError.Code.corrupt, .contradiction])
     func `a store that finds damage on a working disk breaks a promise`(code: StoreError.Code) throws {
         let parts = WorldParts.wrappingStores {
-            $0.onCommit = { (_, _, _, _) throws(StoreError) in throw StoreError(code, "planted") }
+            $0.onCommit = { (_, _, _, _, _) throws(StoreError) in throw StoreError(code, "planted") }
         }
         let failure = #expect(throws: WorldError.self) {
             _ = try World(.calm(seed: 1, steps: 20), parts: parts).run()

@@ -36,17 +36,17 @@ extension PlantedBug {
     /// Bugs in the methods of a device's store.
     static let stores: [PlantedBug] = [
         store("acknowledged write not stored", breaks: [.I6, .I1], "a commit returns without having written") {
-            $0.onCommit = { (base, edits, space, now) throws(StoreError) in
+            $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
                 if now.milliseconds % 5 == 0, let last = try base.outbox(limit: .max).last { return last.sequence }
-                return try base.commit(edits, in: space, now: now)
+                return try base.commit(edits, seen: seen, in: space, now: now)
             }
         },
         store(
             "write applied partially", breaks: [.I10, .I6],
             "the last edit of a transaction with several edits is not written"
         ) {
-            $0.onCommit = { (base, edits, space, now) throws(StoreError) in
-                try base.commit(edits.count > 1 ? Array(edits.dropLast()) : edits, in: space, now: now)
+            $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
+                try base.commit(edits.count > 1 ? Array(edits.dropLast()) : edits, seen: seen, in: space, now: now)
             }
         },
         store("nothing is sent again", breaks: [.I6], "restoring a journal entry only dismisses it") {

@@ -58,6 +58,28 @@ extension PlantedBug {
                 }
             }, shape: writeConcurrently),
         PlantedBug(
+            "form taken for the newest", breaks: [.I1],
+            "an edit in a form claims to have seen values that arrived after the form was opened",
+            parts: {
+                .wrappingStores {
+                    $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
+                        let isDelete = edits.contains { if case .delete = $0 { true } else { false } }
+                        return try base.commit(edits, seen: isDelete ? seen : [:], in: space, now: now)
+                    }
+                }
+            }, shape: editForms),
+        PlantedBug(
+            "delete in a form taken for the newest", breaks: [.I1],
+            "a delete in a form claims to have seen values that arrived after the form was opened",
+            parts: {
+                .wrappingStores {
+                    $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
+                        let isDelete = edits.contains { if case .delete = $0 { true } else { false } }
+                        return try base.commit(edits, seen: isDelete ? [:] : seen, in: space, now: now)
+                    }
+                }
+            }, shape: editForms),
+        PlantedBug(
             "notices of copies ignored", breaks: [.I1],
             "a device ignores notices of values that a copy of its database has overwritten under a shared client id",
             parts: {
@@ -118,6 +140,13 @@ extension PlantedBug {
         var bug = bug
         bug.isFoundByUsers = true
         return bug
+    }
+
+    /// Makes users edit while values of others arrive.
+    private static func editForms(_ plan: inout WorldPlan) {
+        plan.setting.devices = 4
+        plan.setting.network = .calm
+        plan.steps = 400
     }
 
     /// Makes devices write without having seen each other's edits, so that conflicts occur.

@@ -9,9 +9,10 @@ import SyncSimulation
 struct PlantedStore: LocalStore, EngineStore {
     let base: SimulatedDevice.Store
     var onCommit:
-        @Sendable (SimulatedDevice.Store, [RecordEdit], SpaceID, WallTime) throws(StoreError) -> OutboxSequence? = {
-            (base, edits, space, now) throws(StoreError) in try base.commit(edits, in: space, now: now)
-        }
+        @Sendable (SimulatedDevice.Store, [RecordEdit], SeenVersions, SpaceID, WallTime) throws(StoreError) ->
+            OutboxSequence? = { (base, edits, seen, space, now) throws(StoreError) in
+                try base.commit(edits, seen: seen, in: space, now: now)
+            }
     var onSummary: @Sendable (OutboxSummary) -> OutboxSummary = { $0 }
     var onTakeBatch: @Sendable (SimulatedDevice.Store, BatchLimit, WallTime) throws(StoreError) -> PushBatch? = {
         (base, limit, now) throws(StoreError) in try base.takeBatch(limit, now: now)
@@ -81,7 +82,7 @@ struct PlantedStore: LocalStore, EngineStore {
     func commit(
         _ edits: [RecordEdit], seen: SeenFields, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
-        try onCommit(base, edits, space, now)
+        try onCommit(base, edits, seen, space, now)
     }
     func droppedReferences() throws(StoreError) -> [DroppedReference] { try base.droppedReferences() }
     func followedSpaces() throws(StoreError) -> [StoredSpace] { try base.followedSpaces() }

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// A generator of random user operations: writes, cancellations, restored and dismissed entries of the journal, of which
+/// A generator of random user operations: writes, edits in forms that may show old values, cancellations, restored and dismissed entries of the journal, of which
 /// those that a restored server has forgotten are sometimes all restored, and spaces that are left and followed again.
 struct Workload: Sendable {
     private var random: SeededRandom
@@ -11,6 +11,7 @@ struct Workload: Sendable {
     private var written = 0
     private var choice: SeededRandom
     private var berths: SeededRandom
+    private var forms: SeededRandom
     private let spaces: [SpaceID]
     /// The space of this operation.
     private let space: SpaceID
@@ -21,6 +22,7 @@ struct Workload: Sendable {
     init(seed: UInt64, spaces: [SpaceID]) {
         choice = SeededRandom(seed: seed, stream: "space")
         berths = SeededRandom(seed: seed, stream: "berths")
+        forms = SeededRandom(seed: seed, stream: "forms")
         self.spaces = spaces
         space = spaces[choice.below(spaces.count)]
         random = SeededRandom(seed: seed, stream: "operation")
@@ -30,6 +32,12 @@ struct Workload: Sendable {
 
     enum Operation: Hashable, Sendable {
         case write([RecordEdit], in: SpaceID)
+        /// Writes several transactions, one after the other.
+        case series([[RecordEdit]], in: SpaceID)
+        /// Reads a record, to edit it later.
+        case open(RecordAddress)
+        /// Saves an edit, or deletes the record, by what the form shows.
+        case submit(RecordEdit, RecordForm)
         /// Cancels an unsent entry, at this distance from the newest one.
         case cancel(back: Int)
         case restoreNewest
@@ -43,14 +51,31 @@ struct Workload: Sendable {
     /// Draws the next operation of this store's user; nil when there is nothing that it could apply to.
     ///
     /// Operations are limited to the models that the store's build knows.
-    mutating func next(_ store: any LocalStore, now: WallTime) throws -> Operation? {
-        guard let operation = try drawOperation(store, now: now) else { return nil }
-        guard case .write(let edits, let space) = operation else { return operation }
-        let known = edits.compactMap { $0.limited(to: store.catalog) }
-        return known.isEmpty ? nil : .write(known, in: space)
+    ///
+    /// - Parameter form: the form that the user has opened; nil if there is none.
+    mutating func next(_ store: any LocalStore, form: RecordForm?, now: WallTime) throws -> Operation? {
+        guard let operation = try drawOperation(store, form: form, now: now) else { return nil }
+        switch operation {
+        case .write(let edits, let space):
+            let known = edits.compactMap { $0.limited(to: store.catalog) }
+            return known.isEmpty ? nil : .write(known, in: space)
+        case .series(let transactions, let space):
+            let known = transactions.map { $0.compactMap { $0.limited(to: store.catalog) } }.filter { !$0.isEmpty }
+            return known.isEmpty ? nil : .series(known, in: space)
+        case .submit(let edit, let form): return edit.limited(to: store.catalog).map { .submit($0, form) }
+        case .open, .cancel, .restoreNewest, .restoreLost, .dismissNewest, .rejoin: return operation
+        }
     }
 
-    private mutating func drawOperation(_ store: any LocalStore, now: WallTime) throws -> Operation? {
+    private mutating func drawOperation(
+        _ store: any LocalStore, form: RecordForm?, now: WallTime
+    ) throws -> Operation? {
+        switch forms.below(100) {
+        case ..<9: return try formOperation(store, form)
+        case ..<16: return try series(store)
+        case ..<22: return try rareEdit(store).map { .write([$0], in: space) }
+        default: break
+        }
         if berths.chance(0.12) {
             guard let edit = try berthEdit(store, now: now) else { return nil }
             return .write([edit], in: space)
@@ -81,6 +106,66 @@ struct Workload: Sendable {
         case ..<98: return try choice.chance(0.5) && store.hasLostEntries() ? .restoreLost : .restoreNewest
         default: return space != .default && choice.chance(0.7) ? .rejoin(space) : .dismissNewest
         }
+    }
+
+    /// Opens a form, or saves the one that is open.
+    private mutating func formOperation(_ store: any LocalStore, _ form: RecordForm?) throws -> Operation? {
+        guard let form, forms.chance(0.6) else {
+            let collections: [CollectionName] = ["customer", "customer", "picture", "berth"]
+            let collection = collections[forms.below(collections.count)]
+            return try pick(collection, store).map { .open(RecordAddress(collection, $0)) }
+        }
+        let (collection, id) = (form.address.collection, form.address.id)
+        if forms.chance(0.3) { return .submit(.delete(collection, id), form) }
+        var patch = Patch()
+        for _ in 0..<forms.within(1...2) {
+            if let (field, value) = try drawValue(of: collection, store) { patch.set(field, to: value) }
+        }
+        return patch.isEmpty ? nil : .submit(.update(collection, id, patch), form)
+    }
+
+    /// Draws several edits of one record, in one transaction or in several.
+    private mutating func series(_ store: any LocalStore) throws -> Operation? {
+        let collections: [CollectionName] = ["customer", "customer", "picture", "berth"]
+        let collection = collections[forms.below(collections.count)]
+        guard let id = try pick(collection, store) else { return nil }
+        var edits: [RecordEdit] = []
+        for _ in 0..<forms.within(2...4) {
+            if let (field, value) = try drawValue(of: collection, store) {
+                edits.append(.update(collection, id, [field: value]))
+            }
+        }
+        if forms.chance(0.2) { edits.append(.delete(collection, id)) }
+        return .series(forms.chance(0.4) ? [edits] : edits.map { [$0] }, in: space)
+    }
+
+    /// Draws an edit of a field of any type, among them those that other operations never change.
+    private mutating func rareEdit(_ store: any LocalStore) throws -> RecordEdit? {
+        let collection: CollectionName = forms.chance(0.5) ? "picture" : "customer"
+        guard let id = try pick(collection, store), let (field, value) = try drawValue(of: collection, store) else {
+            return nil
+        }
+        return .update(collection, id, [field: value])
+    }
+
+    /// Draws a field and a value for it, which is often null if the field is optional.
+    private mutating func drawValue(
+        of collection: CollectionName, _ store: any LocalStore
+    ) throws -> (FieldName, FieldValue)? {
+        guard let fields = store.catalog[collection]?.fields else { return nil }
+        let field = fields[forms.below(fields.count)]
+        if !field.isRequired, forms.chance(0.3) { return (field.name, .null) }
+        if let target = field.target { return try pick(target, store).map { (field.name, .reference($0)) } }
+        written += 1
+        let value: FieldValue =
+            switch field.type {
+            case .boolean: .boolean(forms.chance(0.5))
+            case .integer: .integer(Int64(forms.below(5)))
+            case .real: .real(Double(forms.below(1_000)) / 8)
+            case .json: .json("{\"n\":\"\(name).\(written)\"}")
+            default: .text(text())
+            }
+        return (field.name, value)
     }
 
     /// Draws a change of a berth. Berths are few, so that devices often edit and delete the same one.

@@ -123,6 +123,9 @@ public final class SimulatedDevice: Sendable {
         wallClock = simulation.makeWallClock()
     }
 
+    /// The number of the running process, or of the last one.
+    var life: Int { state.withLock { $0.life?.number ?? $0.lives } }
+
     public var isUp: Bool { state.withLock { $0.life != nil } }
 
     /// The store of the running process; nil when none is running.

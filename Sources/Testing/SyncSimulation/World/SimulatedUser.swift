@@ -13,28 +13,19 @@ struct SimulatedUser: Sendable {
     let journals: JournalOracle
     let oracle: UserOracle
     let simulation: Simulation
+    let forms: Guarded<[String: RecordForm]>
 
     func carryOut(_ operation: Workload.Operation) throws {
         let now = device.wallClock.now
         switch operation {
-        case .write(let edits, let space):
-            let shown = try read(edits.map { RecordAddress($0.collection, $0.record) })
-            let sequence: OutboxSequence?
-            do {
-                sequence = try store.commit(edits, in: space, now: now)
-            } catch {
-                history.mayHaveCommitted(on: device.name)
-                oracle.failed(edits, in: space, on: device.name, having: shown, error)
-                try checkIsTrue(error, of: edits, in: space)
-                throw error
-            }
-            guard let sequence else { return }
-            history.committed(sequence, on: device.name)
-            oracle.saved(edits, in: space, on: device.name, having: shown)
-            simulation.note(
-                "commits \(sequence): \(edits.map(\.words).joined(separator: ", "))", by: device.name, as: .commit)
-            try checkReadsItsWrites(edits)
-            try checkWritesAreTogether(edits, at: sequence)
+        case .write(let edits, let space): try write(edits, in: space, now: now)
+        case .series(let transactions, let space):
+            for edits in transactions { try write(edits, in: space, now: now) }
+        case .open(let address): try open(address)
+        case .submit(let edit, let form):
+            forms.withLock { $0[device.name] = nil }
+            guard form.life == device.life else { return }
+            try write([edit], in: form.space, now: now, by: form)
         case .cancel(let back):
             let before = try store.outbox(limit: .max)
             let waiting = before.filter(\.isUnsent)
@@ -68,6 +59,48 @@ struct SimulatedUser: Sendable {
             simulation.note("dismisses \(entry.number)", by: device.name)
         case .rejoin(let space): try rejoin(space)
         }
+    }
+
+    /// Writes edits in one transaction.
+    ///
+    /// - Parameter form: what the user sees of the record; nil if that is what the device shows.
+    private func write(_ edits: [RecordEdit], in space: SpaceID, now: WallTime, by form: RecordForm? = nil) throws {
+        let stored = try read(edits.map(\.address))
+        let shown = form.map { stored.merging([$0.address: $0.record]) { $1 } } ?? stored
+        let sequence: OutboxSequence?
+        do {
+            sequence = try store.commit(edits, seen: seen(by: edits, in: form), in: space, now: now)
+        } catch {
+            history.mayHaveCommitted(on: device.name)
+            oracle.failed(edits, in: space, on: device.name, having: shown, over: stored, error)
+            try checkIsTrue(error, of: edits, in: space)
+            throw error
+        }
+        guard let sequence else { return }
+        history.committed(sequence, on: device.name)
+        oracle.saved(edits, in: space, on: device.name, having: shown, over: stored)
+        simulation.note(
+            "commits \(sequence): \(edits.map(\.words).joined(separator: ", "))\(form == nil ? "" : ", in a form")",
+            by: device.name, as: .commit)
+        try checkReadsItsWrites(edits.combined)
+        try checkWritesAreTogether(edits, at: sequence)
+    }
+
+    private func seen(by edits: [RecordEdit], in form: RecordForm?) -> SeenFields {
+        guard let form, let schema = store.catalog[form.address.collection] else { return [:] }
+        return Dictionary(
+            edits.filter { $0.address == form.address }.map { ($0.address, form.seen(by: $0, in: schema)) }
+        ) { $0.merging($1) { first, _ in first } }
+    }
+
+    /// Reads a record to edit it later.
+    private func open(_ address: RecordAddress) throws {
+        guard let record = try store.record(address.collection, .id(address.id)),
+            let space = try store.space(of: address.collection, address.id)
+        else { return }
+        let form = RecordForm(address: address, space: space, record: record, life: device.life)
+        forms.withLock { $0[device.name] = form }
+        simulation.note("opens \(address)", by: device.name)
     }
 
     /// Stops following a space, unless only this device has something of it, and follows it again.
@@ -341,8 +374,11 @@ struct SimulatedUser: Sendable {
             throw Violation(.I1, "\(device.name) committed \(sequence), which is not the last in its outbox")
         }
         let written = Set(entry.transaction.mutations.map(\.record))
-        for edit in edits {
+        let created = Set(edits.compactMap { if case .create = $0 { $0.address } else { nil } })
+        for edit in edits.combined {
             if case .update = edit { continue }
+            // The transaction may delete a record that it creates.
+            if case .delete = edit, created.contains(edit.address) { continue }
             guard written.contains(edit.record) else {
                 throw Violation(.I10, "\(device.name) committed \(sequence) without its \(edit.words)")
             }
@@ -367,6 +403,27 @@ extension JournalEntry {
         case .merged, .overwritten, .noticesRemoved: true
         case .rejected, .cancelled, .lost: false
         }
+    }
+}
+
+extension [RecordEdit] {
+    /// The edits with one for each record, which has the values of the last ones.
+    fileprivate var combined: [RecordEdit] {
+        var combined: [RecordEdit] = []
+        for edit in self {
+            guard let position = combined.firstIndex(where: { $0.address == edit.address }) else {
+                combined.append(edit)
+                continue
+            }
+            var patch = combined[position].patch
+            for (field, value) in edit.patch { patch.set(field, to: value) }
+            switch (combined[position], edit) {
+            case (_, .delete), (.delete, _): combined[position] = .delete(edit.collection, edit.record)
+            case (.create, _): combined[position] = .create(edit.collection, edit.record, patch)
+            case (.update, _): combined[position] = .update(edit.collection, edit.record, patch)
+            }
+        }
+        return combined
     }
 }
 

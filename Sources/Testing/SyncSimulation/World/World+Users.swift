@@ -10,7 +10,8 @@ extension World {
         let faults = device.disk.faultCount
         do {
             var workload = Workload(seed: seed, spaces: script.setting.spaces)
-            operation = try workload.next(store, now: device.wallClock.now)
+            let form = forms.withLock { $0[device.name] }
+            operation = try workload.next(store, form: form, now: device.wallClock.now)
         } catch {
             let works = !process.isDead && device.disk.faultCount == faults
             operations.withLock { $0.note(error, on: device.name, diskWorks: works) }
@@ -41,7 +42,7 @@ extension World {
         guard let store = device.store, let process = device.process else { return }
         let user = SimulatedUser(
             device: device, store: store, history: history, journals: journals, oracle: userOracle,
-            simulation: simulation)
+            simulation: simulation, forms: forms)
         simulation.start("user of \(device.name)") { [operations, simulation] in
             let name = device.name
             let faults = device.disk.faultCount

@@ -29,6 +29,8 @@ public final class World {
     let parts: WorldParts
     let tally = FaultTally()
     let operations = Guarded(Operations())
+    /// The forms that the users of the devices have opened.
+    let forms = Guarded([String: RecordForm]())
     private let recording: WorldRecording?
     var report: WorldReport
     private var step = 0

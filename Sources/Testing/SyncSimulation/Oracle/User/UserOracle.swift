@@ -110,12 +110,17 @@ final class UserOracle: Sendable {
     }
 
     /// Records that a user is told that their edits are saved.
+    ///
+    /// - Parameters:
+    ///   - shown: the records as the user saw them.
+    ///   - stored: the records as the device showed them at the time of the edits; nil if the user saw them like that.
     func saved(
-        _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?]
+        _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?],
+        over stored: [RecordAddress: Record?]? = nil
     ) {
         state.withLock { state in
             state.enter(values(enteredBy: edits), in: space, on: device)
-            for change in changes(edits, shown) {
+            for change in changes(edits, shown, over: stored ?? shown) {
                 state.noteReplaced(by: change, on: device, isSaved: true)
                 state.note(change, on: device, in: space, isSaved: true)
             }
@@ -140,9 +145,10 @@ final class UserOracle: Sendable {
             }.map(\.value))
         state.withLock { state in
             state.entered[device, default: []].formUnion(values(enteredBy: [edit]))
-            for change in changes([edit], [RecordAddress(edit.collection, edit.record): shown]) {
+            let before = [RecordAddress(edit.collection, edit.record): shown]
+            for change in changes([edit], before, over: before) {
                 state.noteReplaced(by: change, on: device, isSaved: true)
-                guard case .value(let saved, let old) = change else { continue }
+                guard case .value(let saved, let old, _) = change else { continue }
                 if let old {
                     let replaced = Saved(field: saved.field, value: old)
                     // A reference that the entry has, too, follows its target, which was created again under a new id.
@@ -183,15 +189,15 @@ final class UserOracle: Sendable {
     /// Records that a user is told that their edits failed.
     ///
     /// - Parameter failure: the error. An edit that the store refused was not made; one that met a fault of the machine
-    ///   may have been.
+    ///   may have been. The other parameters are those of `saved`.
     func failed(
         _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?],
-        _ failure: any Error
+        over stored: [RecordAddress: Record?]? = nil, _ failure: any Error
     ) {
         if let failure = failure as? StoreError, failure.advice == .changeTheRequest { return }
         state.withLock { state in
             state.enter(values(enteredBy: edits), in: space, on: device)
-            for change in changes(edits, shown) {
+            for change in changes(edits, shown, over: stored ?? shown) {
                 state.noteReplaced(by: change, on: device, isSaved: false)
                 state.note(change, on: device, in: space, isSaved: false)
             }
@@ -373,26 +379,46 @@ final class UserOracle: Sendable {
     // MARK: Changes
 
     /// A change of one field, or of a whole record.
+    ///
+    /// The last element of each has the values that the change replaces although its user did not see them, because the form
+    /// showed older ones.
     fileprivate enum Change {
-        case value(Saved, over: FieldValue?)
-        case delete(RecordAddress, of: [Saved])
+        case value(Saved, over: FieldValue?, unseen: Saved?)
+        case delete(RecordAddress, of: [Saved], unseen: [Saved])
     }
 
-    private func changes(_ edits: [RecordEdit], _ shown: [RecordAddress: Record?]) -> [Change] {
+    /// - Parameters:
+    ///   - shown: the records as the user saw them.
+    ///   - stored: the records as the device showed them.
+    private func changes(
+        _ edits: [RecordEdit], _ shown: [RecordAddress: Record?], over stored: [RecordAddress: Record?]
+    ) -> [Change] {
         var changes: [Change] = []
+        // The values of fields that earlier edits of the same transaction have set.
+        var set: [FieldAddress: FieldValue] = [:]
         for edit in edits {
-            let address = RecordAddress(edit.collection, edit.record)
-            let before = shown[address] ?? nil
+            let address = edit.address
+            let (before, current) = (shown[address] ?? nil, stored[address] ?? nil)
             switch edit {
             case .create(_, _, let patch), .update(_, _, let patch):
                 for (name, value) in patch {
                     let field = FieldAddress(address, name)
-                    let old = before?.value(at: field, in: catalog)
-                    if old != value { changes.append(.value(Saved(field: field, value: value), over: old)) }
+                    let old = set[field] ?? before?.value(at: field, in: catalog)
+                    let actual = set[field] ?? current?.value(at: field, in: catalog)
+                    set[field] = value
+                    guard actual != value else { continue }
+                    let unseen = actual == old ? nil : actual.map { Saved(field: field, value: $0) }
+                    changes.append(.value(Saved(field: field, value: value), over: old, unseen: unseen))
                 }
             case .delete:
-                let seen = before.map { values(of: $0, at: address) } ?? []
-                changes.append(.delete(address, of: seen))
+                func values(of record: Record) -> [Saved] {
+                    self.values(of: record, at: address).map {
+                        Saved(field: $0.field, value: set[$0.field] ?? $0.value)
+                    }
+                }
+                let seen = before.map(values) ?? []
+                changes.append(
+                    .delete(address, of: seen, unseen: current.map(values)?.filter { !seen.contains($0) } ?? []))
             }
         }
         return changes
@@ -429,12 +455,15 @@ extension UserOracle.State {
     /// - Parameter isSaved: whether the change was made. Otherwise, it may have been.
     fileprivate mutating func noteReplaced(by change: UserOracle.Change, on device: String, isSaved: Bool) {
         switch change {
-        case .value(let saved, let old):
+        case .value(let saved, let old, let unseen):
             if let old {
                 replacedOn[device, default: []].insert(UserOracle.Saved(field: saved.field, value: old))
             }
-            lastEdits[device, default: [:]][saved.field] = isSaved ? old.map { ($0, saved.value) } : nil
-        case .delete(_, let seen): replacedOn[device, default: []].formUnion(seen)
+            if let unseen, isOwn(unseen, on: device) { replacedOn[device, default: []].insert(unseen) }
+            let last = isSaved && unseen == nil ? old : nil
+            lastEdits[device, default: [:]][saved.field] = last.map { ($0, saved.value) }
+        case .delete(_, let seen, let unseen):
+            replacedOn[device, default: []].formUnion(seen + unseen.filter { isOwn($0, on: device) })
         }
     }
 
@@ -442,13 +471,18 @@ extension UserOracle.State {
         _ change: UserOracle.Change, on device: String, in space: SpaceID, isSaved: Bool
     ) {
         switch change {
-        case .value(let saved, let old):
+        case .value(let saved, let old, _):
             if let old { replaced.insert(UserOracle.Saved(field: saved.field, value: old)) }
             values[saved, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
-        case .delete(let address, let seen):
+        case .delete(let address, let seen, _):
             replaced.formUnion(seen)
             deletes[address, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
         }
+    }
+
+    /// Returns whether the users of the device know a value that their form does not show, because they have entered it.
+    private func isOwn(_ saved: UserOracle.Saved, on device: String) -> Bool {
+        entered[device]?.contains(saved) ?? false
     }
 }
 
