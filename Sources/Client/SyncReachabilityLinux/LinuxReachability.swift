@@ -1,4 +1,3 @@
-import Dispatch
 public import SyncConcurrency
 public import SyncCore
 
@@ -22,18 +21,26 @@ public final class LinuxReachability: Reachability {
 
     public var current: LinkState { state.withLock { $0 } }
 
-    /// Watches on a separate thread until the task is cancelled.
+    /// Watches on a separate thread until the task is cancelled. If the server runs on this machine, there is nothing to
+    /// watch.
     ///
     /// - Throws: `NetlinkError` or `CancellationError`.
     public func run() async throws {
+        guard !serverIsLoopback else {
+            for await _ in AsyncStream<Never>.makeStream().stream {}
+            throw CancellationError()
+        }
         let wake = try WakeSignal()
         let isStopped = Guarded(false)
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-                let work = { @Sendable [self] in
-                    done.resume(with: Result { try watch(until: { isStopped.withLock { $0 } }, wake) })
+                do throws(NetlinkError) {
+                    try WatchThread.start { [self] in
+                        done.resume(with: Result { try watch(until: { isStopped.withLock { $0 } }, wake) })
+                    }
+                } catch {
+                    done.resume(throwing: error)
                 }
-                DispatchQueue(label: "tombolo.links").async(execute: work)
             }
         } onCancel: {
             isStopped.withLock { $0 = true }
@@ -74,7 +81,6 @@ public final class LinuxReachability: Reachability {
     /// Publishes a change of the state. With `always`, publishes even an unchanged state, because new routes justify
     /// another attempt.
     private func report(_ new: LinkState, always: Bool) {
-        guard !serverIsLoopback else { return }
         let isNew = state.withLock { state in
             defer { state = new }
             return state != new

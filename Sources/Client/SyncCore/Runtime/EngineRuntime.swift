@@ -33,9 +33,12 @@ public struct EngineRuntime: Sendable {
         self.actorExecutor = actorExecutor
     }
 
-    /// Starts an unstructured task. No other code in `Sources` does so (`SourceRuleTests`), because the simulation must see every task.
+    /// Starts an unstructured task, which inherits nothing from the caller: neither its priority nor values that other
+    /// packages have attached to it, such as the shutdown of the application's services.
+    ///
+    /// No other code in `Sources` starts one (`SourceRuleTests`), because the simulation must see every task.
     public func spawn(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        Task(executorPreference: taskExecutor, operation: body)
+        Task.detached(executorPreference: taskExecutor, operation: body)
     }
 
     /// A generator of random numbers over `random`.

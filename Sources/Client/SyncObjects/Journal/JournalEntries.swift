@@ -71,7 +71,13 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
                     guard change.touchesOutbox else { continue }
                 }
                 needsRead = true
-                (ready, newest) = try entries.newer(than: newest)
+                do throws(ModelError) {
+                    (ready, newest) = try entries.newer(than: newest)
+                } catch {
+                    // The store may have been closed during the read.
+                    if entries.objects.isEnded { return nil }
+                    throw error
+                }
                 needsRead = false
             }
         }

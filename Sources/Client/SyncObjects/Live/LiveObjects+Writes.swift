@@ -73,7 +73,9 @@ extension LiveObjects {
 
     // MARK: Groups
 
-    private func carryOut(_ work: WaitingWrite.Work) async throws(ModelError) -> Receipt {
+    /// Carries out a write, perhaps together with those of others. Runs on no actor, because the actor of one caller may be
+    /// too busy to write for all.
+    @concurrent private func carryOut(_ work: WaitingWrite.Work) async throws(ModelError) -> Receipt {
         // Without groups, a task carries out its own write only, whose request ends if that task is cancelled.
         guard source.largestWriteGroup > 1 else {
             return try await writes.withLock { () async throws(ModelError) in

@@ -60,7 +60,14 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
                     guard change.extents[updates.collection] != nil else { continue }
                     needsRead = true
                 }
-                let found = try await updates.read()
+                let found: [(record: Record, object: Object)]
+                do throws(ModelError) {
+                    found = try await updates.read()
+                } catch {
+                    // The store may have been closed during the read.
+                    if updates.isEnded() { return nil }
+                    throw error
+                }
                 needsRead = false
                 let shown = found.map { ShownRecord($0.record) }
                 guard shown != last else { continue }

@@ -29,7 +29,7 @@ extension WriteTransaction {
                 try connection.execute("DELETE FROM sync_unfollowed")
                 try loseHistory()
                 try sendAgain(as: meta.identity.next)
-                try forgetSeenVersions()
+                try forgetSeenFields()
             }
         }
         return try session()
@@ -149,7 +149,7 @@ extension WriteTransaction {
         }
     }
 
-    private func forgetSeenVersions() throws {
+    private func forgetSeenFields() throws {
         try forEachEntry { entry in
             let mutations = entry.transaction.mutations.map(\.havingSeenNothing)
             guard mutations != entry.transaction.mutations else { return }

@@ -28,6 +28,9 @@ public struct ClientOptions: Sendable {
     public var spaces: [SpaceID] = [.default]
 
     /// Whether SIGTERM and SIGINT end the background sync gracefully.
+    ///
+    /// With `true`, the program has to end by itself: from the opening of the client on, the signals no longer end the
+    /// process, even after the client is closed. Wait until the phase of the status is `stopped`.
     public var handlesSignals = false
 
     /// The longest time to wait for one call of the token closure. A result that arrives later is still used.

@@ -58,6 +58,7 @@ final class BackgroundSync: Sendable {
         }
         if case .running = stopped { await services.stop() } else { stopped.task?.cancel() }
         await stopped.task?.value
+        token?.end()
     }
 
     func refreshToken() async {
@@ -77,9 +78,12 @@ final class BackgroundSync: Sendable {
             return true
         }
         guard mayRun else { return }
-        var watch = [parts.runtime.spawn { [self] in await stopForNewerBuild() }]
+        // The subscriptions begin before the services, so that no status is missed.
+        let news = services.engine.status.subscribe()
+        var watch = [parts.runtime.spawn { [self] in await stopForNewerBuild(news) }]
         if let token {
-            watch.append(parts.runtime.spawn { [self] in await renew(token) })
+            let news = services.engine.status.subscribe()
+            watch.append(parts.runtime.spawn { [self] in await renew(token, news) })
             watch.append(parts.runtime.spawn { [self] in await renewBeforeExpiry(token) })
         }
         do {
@@ -118,8 +122,8 @@ final class BackgroundSync: Sendable {
     }
 
     /// Ends the sync if the database has become one that this build cannot use, so that a newer build gets the lease.
-    private func stopForNewerBuild() async {
-        for await news in services.engine.status.subscribe() {
+    private func stopForNewerBuild(_ news: Broadcast<SyncStatus>.Subscription) async {
+        for await news in news {
             guard let failure = news.storeFailure, failure.advice == .useTheRightBuild else { continue }
             parts.logger.error("The sync has ended.", metadata: ["reason": "\(failure.message)"])
             board.update { $0.failure = "the sync has ended: \(failure.message)" }
@@ -129,7 +133,7 @@ final class BackgroundSync: Sendable {
     }
 
     /// Calls the token closure while the server refuses the token.
-    private func renew(_ token: TokenKeeper) async {
+    private func renew(_ token: TokenKeeper, _ news: Broadcast<SyncStatus>.Subscription) async {
         let engine = services.engine
         let renewal = TokenRenewal(of: token, runtime: parts.runtime) {
             engine.currentStatus.connection
@@ -137,7 +141,7 @@ final class BackgroundSync: Sendable {
             if isNew { engine.credentialsChanged() }
             board.refresh()
         }
-        await renewal.run(engine.status.subscribe())
+        await renewal.run(news)
     }
 
     /// Calls the token closure shortly before each token expires, if the expiry is known.

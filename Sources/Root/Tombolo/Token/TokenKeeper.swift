@@ -49,6 +49,8 @@ final class TokenKeeper: Sendable {
         var lastWaiter = 0
         /// The earliest uptime of the next renewal.
         var earliestRenewal = Duration.zero
+        /// Whether the client is closed. The closure is not called any more.
+        var isEnded = false
     }
 
     /// A call in progress, whether or not a caller waits for it.
@@ -123,15 +125,18 @@ final class TokenKeeper: Sendable {
         if isInCall { return false }
         let before = current
         let now = runtime.uptime()
-        let (waiter, begun, late) = state.withLock { state -> (Int, Int?, Task<Void, Never>?) in
-            state.lastWaiter += 1
-            state.waiters.updateValue(nil, forKey: state.lastWaiter)
-            if let call = state.call, now - call.start < timeout { return (state.lastWaiter, nil, nil) }
-            let late = state.call?.task
-            state.calls += 1
-            state.call = Call(number: state.calls, start: now)
-            return (state.lastWaiter, state.calls, late)
-        }
+        guard
+            let (waiter, begun, late) = state.withLock({ state -> (Int, Int?, Task<Void, Never>?)? in
+                guard !state.isEnded else { return nil }
+                state.lastWaiter += 1
+                state.waiters.updateValue(nil, forKey: state.lastWaiter)
+                if let call = state.call, now - call.start < timeout { return (state.lastWaiter, nil, nil) }
+                let late = state.call?.task
+                state.calls += 1
+                state.call = Call(number: state.calls, start: now)
+                return (state.lastWaiter, state.calls, late)
+            })
+        else { return false }
         late?.cancel()
         if let begun { call(begun) }
         let timer = runtime.spawn { [runtime, timeout] in
@@ -153,6 +158,21 @@ final class TokenKeeper: Sendable {
         timer.cancel()
         let after = current
         return after != nil && after != before
+    }
+
+    /// Cancels the call that is in progress, and begins no other.
+    func end() {
+        let (call, waiters) = state.withLock { state in
+            defer {
+                state.isEnded = true
+                state.call = nil
+                state.waiters = [:]
+            }
+            return (state.call?.task, state.waiters)
+        }
+        call?.cancel()
+        for waiter in waiters.keys.sorted() { waiters[waiter]??.resume() }
+        tokenChanges.finish()
     }
 
     /// Whether the current task runs in the call that is in progress.
@@ -184,9 +204,11 @@ final class TokenKeeper: Sendable {
                 }
             }
         }
-        state.withLock { state in
+        let isEnded = state.withLock { state in
             if state.call?.number == number { state.call?.task = task }
+            return state.isEnded
         }
+        if isEnded { task.cancel() }
     }
 
     /// Ends a call, and resumes all callers if its result counts.

@@ -70,9 +70,8 @@ extension PlantedBug {
                 .plantingInStores(
                     """
                     CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON sync_outbox
-                    WHEN instr(NEW.payload, '"unshown":["ashore') OR instr(NEW.payload, '"unshown":["picture') BEGIN
-                        UPDATE sync_outbox SET payload = replace(replace(payload,
-                            '"unshown":["ashore', '"unshown":["ashorx'), '"unshown":["picture', '"unshown":["picturx')
+                    WHEN instr(NEW.payload, '"unshown":["label') BEGIN
+                        UPDATE sync_outbox SET payload = replace(payload, '"unshown":["label', '"unshown":["labex')
                         WHERE sequence = NEW.sequence;
                         UPDATE sync_outbox SET checksum = planted_checksum(payload) WHERE sequence = NEW.sequence;
                     END

@@ -9,7 +9,7 @@ import SyncSimulation
 struct PlantedStore: LocalStore, EngineStore {
     let base: SimulatedDevice.Store
     var onCommit:
-        @Sendable (SimulatedDevice.Store, [RecordEdit], SeenVersions, SpaceID, WallTime) throws(StoreError) ->
+        @Sendable (SimulatedDevice.Store, [RecordEdit], SeenFields, SpaceID, WallTime) throws(StoreError) ->
             OutboxSequence? = { (base, edits, seen, space, now) throws(StoreError) in
                 try base.commit(edits, seen: seen, in: space, now: now)
             }
