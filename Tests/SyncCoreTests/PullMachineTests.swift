@@ -42,6 +42,18 @@ import Testing
         #expect(harness.pull?.request.space == "letters")
     }
 
+    @Test func `notices that waited for room in the journal are requested at once after the first page with room`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        #expect(harness.pull?.request.notices == nil)
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        harness.answerStore(SessionHarness.applied(version: .zero, notice: 7))
+        #expect(harness.pull?.request.notices?.after == 7)
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        harness.answerStore(SessionHarness.applied(version: .zero, notice: 7))
+        #expect(harness.pull == nil && harness.session.status(now: harness.now).isInSync)
+    }
+
     @Test func `a cursor that the server calls one of another history, although it names the same one, is reset`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))

@@ -248,8 +248,11 @@ package struct PullMachine: Hashable, Sendable {
         switch result {
         case .applied(let stored, let outbox, let changed):
             let isProgress = page.isProgress(from: self.stored, to: stored)
+            // The user has made room in the journal since the request, which asked for no notices.
+            let mayHaveNotices = self.stored.noticesWait && !stored.noticesWait
             let hasMoreNotices =
-                page.hasMoreNotices && stored.notices.map(\.after) != self.stored.notices.map(\.after)
+                mayHaveNotices
+                || page.hasMoreNotices && stored.notices.map(\.after) != self.stored.notices.map(\.after)
             self.stored = stored
             doubtsEpoch = false
             head = max(page.head, page.version)
