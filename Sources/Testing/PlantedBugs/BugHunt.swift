@@ -86,6 +86,7 @@ package struct BugHunt: Sendable {
         plan.rates.refuseIdentities = 0
         plan.rates.falseClaim = 0
         plan.setting.hasRule = false
+        plan.setting.hasSmallJournals = false
         plan.useCurrentBuilds()
         bug.shape(&plan)
         return plan

@@ -54,6 +54,10 @@ extension WorldParts {
         configuration.connections = storage.hasReaders ? .pool(readers: 2) : .single
         configuration.durability = storage.durability == .normal ? .normal : settings.storeDurability
         configuration.limits = settings.limits
+        if storage.hasSmallJournal {
+            configuration.limits.activeJournalEntries = DeviceStorage.smallJournal.entries
+            configuration.limits.noticeEntries = DeviceStorage.smallJournal.notices
+        }
         var random = runtime.generator
         let store = try SQLiteStore.open(
             configuration, catalog: storage.build.catalog, now: runtime.now(), random: &random)

@@ -58,6 +58,14 @@ extension PlantedBug {
             }),
     ]
 
+    /// Makes the journals small, and much of what users write is rejected or merged.
+    @Sendable private static func fillJournals(_ plan: inout WorldPlan) {
+        plan.setting.hasSmallJournals = true
+        plan.setting.hasRule = true
+        plan.setting.devices = 2
+        plan.steps = 400
+    }
+
     /// Limits that the parts do not enforce.
     static let limits: [PlantedBug] = [
         PlantedBug(
@@ -81,6 +89,30 @@ extension PlantedBug {
                 return .onSQLite(settings)
             },
             shape: { $0.setting.devices = 1 }),
+        PlantedBug(
+            "journal never full", breaks: [.I19],
+            "edits are taken, and notices requested, however many entries the user has not handled",
+            parts: {
+                var parts = WorldParts.onSQLite()
+                let open = parts.openStore
+                parts.openStore = { process, runtime, storage in
+                    var storage = storage
+                    storage.hasSmallJournal = false
+                    return try open(process, runtime, storage)
+                }
+                return parts
+            }, shape: fillJournals),
+        PlantedBug(
+            "journal full too early", breaks: [.I6], "edits are refused although the journal has room",
+            parts: {
+                .wrappingStores {
+                    $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
+                        guard try base.outboxSummary().activeJournalEntries < DeviceStorage.smallJournal.entries - 1
+                        else { throw StoreError(.journalFull, "planted") }
+                        return try base.commit(edits, seen: seen, in: space, now: now)
+                    }
+                }
+            }, shape: fillJournals),
         PlantedBug(
             "WAL never checkpointed", breaks: [.I19], "neither the engine nor a write checkpoints the WAL",
             parts: {

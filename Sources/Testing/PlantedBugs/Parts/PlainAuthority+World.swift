@@ -8,6 +8,7 @@ extension WorldPlan {
         var plan = WorldPlan.drawn(seed: seed, steps: steps)
         plan.setting.spaceCount = 1
         plan.setting.hasRule = false
+        plan.setting.hasSmallJournals = false
         plan.rates.changeAccess = 0
         plan.useCurrentBuilds()
         return plan

@@ -139,6 +139,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.drawHorizon()
         plan.drawTrimming()
         plan.drawRule()
+        plan.drawJournals()
         return plan
     }
 
@@ -195,6 +196,12 @@ public struct WorldPlan: Hashable, Sendable {
     private mutating func drawRule() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.rule")
         setting.hasRule = random.chance(0.3)
+    }
+
+    /// Draws whether the journals are small. In one of five worlds, they are.
+    private mutating func drawJournals() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.journals")
+        setting.hasSmallJournals = random.chance(0.2)
     }
 
     /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with

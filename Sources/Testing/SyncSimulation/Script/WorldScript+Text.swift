@@ -105,6 +105,7 @@ extension WorldSetting {
         if !earlierDevices.isEmpty { lines.append("earlierDevices \(earlierDevices.places)") }
         if isServerEarlier { lines.append("server.build earlier") }
         if hasRule { lines.append("rule on") }
+        if hasSmallJournals { lines.append("journals small") }
         if spaceCount != 1 { lines.append("spaces \(spaceCount)") }
         lines.append("brake \(policy.deleteBrake.map { "\($0.records) \($0.percent)" } ?? "off")")
         lines += NetworkConditions.spans.map { name, path in
@@ -134,6 +135,7 @@ extension WorldSetting {
         case "pausing": pausing = try words.places()
         case "earlierDevices": earlierDevices = try words.places()
         case "server.build": isServerEarlier = try words.oneOf(["earlier": true, "current": false])
+        case "journals": hasSmallJournals = try words.oneOf(["small": true, "large": false])
         case "rule": hasRule = try words.oneOf(["on": true, "off": false])
         case "spaces": spaceCount = Int(try words.number(1...Int64(Self.allSpaces.count)))
         case "brake":

@@ -81,6 +81,8 @@ public struct WorldSetting: Hashable, Sendable {
     public var isServerEarlier = false
     /// Whether the server's application has a rule for writes, `WorldRule`.
     public var hasRule = false
+    /// Whether the journals of the devices are so small that users must handle entries (`DeviceStorage.smallJournal`).
+    public var hasSmallJournals = false
     /// The number of spaces in use, from the start of `allSpaces`.
     public var spaceCount = 1
     public var policy = SyncPolicy()

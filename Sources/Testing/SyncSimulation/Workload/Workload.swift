@@ -13,13 +13,16 @@ struct Workload: Sendable {
     private var berths: SeededRandom
     private var forms: SeededRandom
     private let spaces: [SpaceID]
+    private let handlesJournal: Bool
     /// The space of this operation.
     private let space: SpaceID
 
     /// - Parameters:
     ///   - seed: the seed of one operation. The same seed gives the same operation on a device in the same state.
     ///   - spaces: the spaces that users may write to.
-    init(seed: UInt64, spaces: [SpaceID]) {
+    ///   - handlesJournal: whether users handle many entries of the journal at once.
+    init(seed: UInt64, spaces: [SpaceID], handlesJournal: Bool) {
+        self.handlesJournal = handlesJournal
         choice = SeededRandom(seed: seed, stream: "space")
         berths = SeededRandom(seed: seed, stream: "berths")
         forms = SeededRandom(seed: seed, stream: "forms")
@@ -44,6 +47,8 @@ struct Workload: Sendable {
         /// Restores every entry about changes that the server has lost, as `syncctl journal restore --lost` does.
         case restoreLost
         case dismissNewest
+        /// Handles the older half of the open entries.
+        case dismissOldest
         /// Stops following a space, and follows it again at once.
         case rejoin(SpaceID)
     }
@@ -63,7 +68,7 @@ struct Workload: Sendable {
             let known = transactions.map { $0.compactMap { $0.limited(to: store.catalog) } }.filter { !$0.isEmpty }
             return known.isEmpty ? nil : .series(known, in: space)
         case .submit(let edit, let form): return edit.limited(to: store.catalog).map { .submit($0, form) }
-        case .open, .cancel, .restoreNewest, .restoreLost, .dismissNewest, .rejoin: return operation
+        case .open, .cancel, .restoreNewest, .restoreLost, .dismissNewest, .dismissOldest, .rejoin: return operation
         }
     }
 
@@ -74,6 +79,7 @@ struct Workload: Sendable {
         case ..<9: return try formOperation(store, form)
         case ..<16: return try series(store)
         case ..<22: return try rareEdit(store).map { .write([$0], in: space) }
+        case 22 where handlesJournal: return .dismissOldest
         default: break
         }
         if berths.chance(0.12) {

@@ -6,11 +6,17 @@ extension SimulatedUser {
     /// Checks that a refusal of a write states a true reason.
     ///
     /// Users of the simulation write only valid values in known collections.
-    func checkIsTrue(_ refusal: StoreError, of edits: [RecordEdit], in space: SpaceID) throws {
+    ///
+    /// - Parameter count: the number of open entries in the journal before the write.
+    func checkIsTrue(
+        _ refusal: StoreError, of edits: [RecordEdit], in space: SpaceID, withOpen count: Int
+    ) throws {
         let isTrue = try device.disk.withoutFaults { () throws(StoreError) in
             for edit in edits {
                 switch refusal.code {
                 case .invalidValue, .tooLarge, .unknownCollection: return false
+                case .journalFull:
+                    return device.storage.hasSmallJournal && count >= DeviceStorage.smallJournal.entries
                 case .missingRecord, .duplicateRecord: if try isMisplaced(edit, in: space) { return true }
                 case .danglingReference: if try dangles(edit, beside: edits, in: space) { return true }
                 case .stillReferenced: if try isRequired(edit, after: edits) { return true }

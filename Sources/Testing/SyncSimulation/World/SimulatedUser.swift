@@ -57,6 +57,7 @@ struct SimulatedUser: Sendable {
             oracle.saw(entry, on: device.name)
             try store.dismiss(journal: entry.number)
             simulation.note("dismisses \(entry.number)", by: device.name)
+        case .dismissOldest: try dismissOldest()
         case .rejoin(let space): try rejoin(space)
         }
     }
@@ -67,16 +68,20 @@ struct SimulatedUser: Sendable {
     private func write(_ edits: [RecordEdit], in space: SpaceID, now: WallTime, by form: RecordForm? = nil) throws {
         let stored = try read(edits.map(\.address))
         let shown = form.map { stored.merging([$0.address: $0.record]) { $1 } } ?? stored
+        let open = try device.disk.withoutFaults { try store.outboxSummary().activeJournalEntries }
         let sequence: OutboxSequence?
         do {
             sequence = try store.commit(edits, seen: seen(by: edits, in: form), in: space, now: now)
         } catch {
             history.mayHaveCommitted(on: device.name)
             oracle.failed(edits, in: space, on: device.name, having: shown, over: stored, error)
-            try checkIsTrue(error, of: edits, in: space)
+            try checkIsTrue(error, of: edits, in: space, withOpen: open)
             throw error
         }
         guard let sequence else { return }
+        if device.storage.hasSmallJournal, open >= DeviceStorage.smallJournal.entries {
+            throw Violation(.I19, "\(device.name) takes an edit although \(open) entries of its journal are open")
+        }
         history.committed(sequence, on: device.name)
         oracle.saved(edits, in: space, on: device.name, having: shown, over: stored)
         simulation.note(
@@ -101,6 +106,22 @@ struct SimulatedUser: Sendable {
         let form = RecordForm(address: address, space: space, record: record, life: device.life)
         forms.withLock { $0[device.name] = form }
         simulation.note("opens \(address)", by: device.name)
+    }
+
+    /// Handles the older half of the open entries, in one transaction.
+    private func dismissOldest() throws {
+        let open = Array(try store.wholeJournal().filter { $0.state == .active }.reversed())
+        let handled = open.prefix((open.count + 1) / 2)
+        guard let last = handled.last else { return }
+        for entry in handled {
+            saw(entry)
+            oracle.saw(entry, on: device.name)
+        }
+        let count = try store.dismissJournal(upTo: last.number)
+        simulation.note("dismisses \(count) entries up to \(last.number)", by: device.name)
+        guard count == handled.count else {
+            throw Violation(.I1, "\(device.name) dismissed \(count) entries of its journal, not \(handled.count)")
+        }
     }
 
     /// Stops following a space, unless only this device has something of it, and follows it again.

@@ -30,6 +30,7 @@ extension World {
                 try device.disk.withoutFaults {
                     try checkVersions(of: device, store)
                     try checkAccess(of: device, store)
+                    try checkNotices(of: device, store)
                     guard try isDue(device, store, readingFile: needsFile) else { return }
                     let isCertain = try history.check(device.name, store, sending: try outbox(of: device, store))
                     if needsFile {
@@ -103,6 +104,21 @@ extension World {
             try access.check(
                 held[stored.space] ?? [:], in: stored.space, of: device.name, owing: entries, journal
             ) { [userOracle] saved in userOracle.hasEntered(saved, on: device.name) }
+        }
+    }
+
+    /// Checks that notices wait on the server while the journal has no room for them, and only then (I19).
+    private func checkNotices(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
+        guard device.storage.hasSmallJournal else { return }
+        let notices = try store.wholeJournal().count { entry in
+            if case .overwritten = entry.event { entry.state == .active } else { false }
+        }
+        let mustWait = notices >= DeviceStorage.smallJournal.notices
+        for stored in try store.session().spaces where stored.cursor != nil && stored.noticesWait != mustWait {
+            throw Violation(
+                .I19,
+                "\(device.name) \(stored.noticesWait ? "does not ask" : "asks") for notices in \(stored.space) although \(notices) of them are open"
+            )
         }
     }
 

@@ -9,7 +9,8 @@ extension World {
         let operation: Workload.Operation?
         let faults = device.disk.faultCount
         do {
-            var workload = Workload(seed: seed, spaces: script.setting.spaces)
+            var workload = Workload(
+                seed: seed, spaces: script.setting.spaces, handlesJournal: script.setting.hasSmallJournals)
             let form = forms.withLock { $0[device.name] }
             operation = try workload.next(store, form: form, now: device.wallClock.now)
         } catch {
@@ -35,6 +36,16 @@ extension World {
             try simulation.advance(by: pause)
         }
         return isAny
+    }
+
+    /// Lets the user of a device handle the older half of the journal if the device waits for room in it.
+    func makeRoomInJournal(of device: SimulatedDevice) throws {
+        guard device.storage.hasSmallJournal, let store = device.store else { return }
+        let isFull = try device.disk.withoutFaults {
+            try store.outboxSummary().activeJournalEntries >= DeviceStorage.smallJournal.entries
+        }
+        guard isFull || device.status?.spaces.contains(where: \.noticesWait) == true else { return }
+        perform(.dismissOldest, on: device)
     }
 
     /// Starts an operation as a task among all others that are ready.

@@ -156,6 +156,7 @@ public final class World {
             var storage = DeviceStorage()
             storage.durability = setting.unflushed.contains(place) ? .normal : .full
             storage.hasReaders = setting.readers.contains(place)
+            storage.hasSmallJournal = setting.hasSmallJournals
             storage.build = setting.earlierDevices.contains(place) ? .earlier : .current
             return SimulatedDevice(
                 name: name, simulation: simulation, policy: setting.policy,
@@ -302,8 +303,11 @@ public final class World {
             try simulation.advance(by: .seconds(1))
             try check()
             record("coming to rest")
-            if devices.allSatisfy({ $0.status?.isInSync == true }), try isShownToAll() { break }
-            for device in devices { device.allowDeletes() }
+            if devices.allSatisfy(isAtRest), try isShownToAll() { break }
+            for device in devices {
+                device.allowDeletes()
+                try makeRoomInJournal(of: device)
+            }
             if let device = devices.first(where: { $0.engineEnd != nil }) {
                 throw Violation(.I18, "\(device.name) has stopped: \(device.engineEnd ?? "")")
             }
@@ -330,6 +334,12 @@ public final class World {
         try server.disk.withoutFaults {
             try server.ask { authority, now in try authority.hello(for: AccessOracle.reader, now: now).epoch }
         }
+    }
+
+    /// Returns whether a device says that it is in sync, and no notices wait for room in its journal.
+    private func isAtRest(_ device: SimulatedDevice) -> Bool {
+        guard let status = device.status else { return false }
+        return status.isInSync && !status.spaces.contains(where: \.noticesWait)
     }
 
     /// Returns whether every device has reached the server's newest version of each space.

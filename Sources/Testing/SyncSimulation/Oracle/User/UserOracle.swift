@@ -194,7 +194,11 @@ final class UserOracle: Sendable {
         _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?],
         over stored: [RecordAddress: Record?]? = nil, _ failure: any Error
     ) {
-        if let failure = failure as? StoreError, failure.advice == .changeTheRequest { return }
+        if let failure = failure as? StoreError,
+            failure.advice == .changeTheRequest || [.journalFull, .outboxFull].contains(failure.code)
+        {
+            return
+        }
         state.withLock { state in
             state.enter(values(enteredBy: edits), in: space, on: device)
             for change in changes(edits, shown, over: stored ?? shown) {
