@@ -50,7 +50,7 @@ enum ImportArrows {
         "TomboloCommunity": ["SyncModel", "TomboloModeling", "SyncCore", "SyncObjects", "SyncJSON"],
         // The clocks, random source, threads, and network links of a real machine.
         "SyncRuntimeLive": ["SyncModel", "SyncCore", "Dispatch"],
-        "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
+        "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink"],
         // Imports of data into a local store.
         "RecordImport": ["SyncModel", "TomboloModeling", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
         // Needed by every program.

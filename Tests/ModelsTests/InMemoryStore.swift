@@ -184,7 +184,7 @@ final class InMemoryStore: LocalStore {
     /// Confirms the whole outbox. Each created record gets the next uid of its collection.
     func confirmAll() {
         let change = state.withLock { state in
-            var change = StoreChange(touchesOutbox: true)
+            var change = StoreChange(removesFromOutbox: true)
             for entry in state.outbox {
                 state.version = state.version.next
                 for mutation in entry.transaction.mutations {
@@ -210,7 +210,7 @@ final class InMemoryStore: LocalStore {
         _ sequence: OutboxSequence? = nil, at now: WallTime, event: @Sendable (Transaction) -> JournalEntry.Event
     ) {
         let change = state.withLock { state in
-            var change = StoreChange(touchesOutbox: true)
+            var change = StoreChange(removesFromOutbox: true)
             for entry in state.outbox where entry.sequence == sequence ?? entry.sequence {
                 for mutation in entry.transaction.mutations {
                     change.touch(mutation.collection, mutation.record)

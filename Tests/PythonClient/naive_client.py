@@ -71,10 +71,20 @@ def parse(text):
         raise Broken(f"not JSON: {error}") from error
 
 
+def canonical_real(value):
+    """Returns a real as the canonical form has it. Python writes exponents the same way, but later than above 2^53."""
+    text = repr(value)
+    if not 2**53 < abs(value) < 1e16:
+        return text
+    digits = text.lstrip("-").split(".")[0]
+    mantissa = (digits[0] + "." + digits[1:]).rstrip("0").rstrip(".")
+    return ("-" if value < 0 else "") + f"{mantissa}e+{len(digits) - 1}"
+
+
 def write(value, verbatim=False):
-    """Encodes JSON without white space. Reals get their shortest form, or keep their text in `$json` (`verbatim`)."""
+    """Encodes JSON without white space. Reals get their canonical form, or keep their text in `$json` (`verbatim`)."""
     if isinstance(value, Real):
-        return value.text if verbatim else repr(float(value))
+        return value.text if verbatim else canonical_real(float(value))
     if isinstance(value, list):
         return "[" + ",".join(write(item, verbatim) for item in value) + "]"
     if isinstance(value, dict):
@@ -107,7 +117,7 @@ def canonical_mutation(mutation):
             for edit in mutation["update"]
         ]
     else:
-        form["delete"] = {"seen": mutation["delete"]["seen"]}
+        form["delete"] = {key: mutation["delete"][key] for key in ("seen", "unshown") if key in mutation["delete"]}
     return form
 
 

@@ -17,7 +17,11 @@ extension LocalStore {
             case .confirmed, .rejected, .cancelled, .unknown: return fate
             case .pending: break
             }
-            let isLast = await changes.next() == nil
+            // Other changes settle nothing. Many callers may wait while the device is offline, and each reading of the fate
+            // after each write would take the square of their number.
+            var change = await changes.next()
+            while let next = change, !next.removesFromOutbox, !Task.isCancelled { change = await changes.next() }
+            let isLast = change == nil
             try Task.checkCancellation()
             // No more changes will come, because the store is closed. Reading it again throws the reason.
             if isLast, case .pending = try self.fate(of: sequence) {

@@ -11,6 +11,8 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     public var touchesOutbox: Bool
     /// Whether a transaction was written that the engine must send.
     public var addsToOutbox: Bool
+    /// Whether a transaction has left the outbox, so that its fate is settled.
+    public var removesFromOutbox: Bool
     /// Whether the device has begun or stopped following a space.
     public var touchesSpaces: Bool
     /// Whether another process asks the engine to sync now.
@@ -27,16 +29,17 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     /// If a commit touches more records of a collection than this, the change says `all`.
     public static let largestSet = 256
 
-    /// Creates a change, by default of nothing. A change that adds to the outbox also touches it.
+    /// Creates a change, by default of nothing. A change that adds to the outbox or removes from it touches it.
     public init(
         extents: [CollectionName: Extent] = [:], touchesOutbox: Bool = false, addsToOutbox: Bool = false,
-        touchesSpaces: Bool = false, requestsSync: Bool = false
+        removesFromOutbox: Bool = false, touchesSpaces: Bool = false, requestsSync: Bool = false
     ) {
         self.extents = extents
         self.touchesSpaces = touchesSpaces
         self.requestsSync = requestsSync
-        self.touchesOutbox = touchesOutbox || addsToOutbox
+        self.touchesOutbox = touchesOutbox || addsToOutbox || removesFromOutbox
         self.addsToOutbox = addsToOutbox
+        self.removesFromOutbox = removesFromOutbox
     }
 
     /// Returns a change that covers every record, the outbox, and the spaces, for use after another process has
@@ -44,7 +47,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     public static func everything(in catalog: SchemaCatalog) -> StoreChange {
         StoreChange(
             extents: Dictionary(uniqueKeysWithValues: catalog.models.map { ($0.collection, .all) }),
-            touchesOutbox: true, addsToOutbox: true, touchesSpaces: true)
+            addsToOutbox: true, removesFromOutbox: true, touchesSpaces: true)
     }
 
     /// Adds a record. With more than `largestSet` records, the change covers the whole collection.
@@ -74,6 +77,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     public mutating func absorb(_ later: StoreChange) {
         touchesOutbox = touchesOutbox || later.touchesOutbox
         addsToOutbox = addsToOutbox || later.addsToOutbox
+        removesFromOutbox = removesFromOutbox || later.removesFromOutbox
         touchesSpaces = touchesSpaces || later.touchesSpaces
         requestsSync = requestsSync || later.requestsSync
         for (collection, extent) in later.extents {

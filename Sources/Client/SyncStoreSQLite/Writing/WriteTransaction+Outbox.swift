@@ -206,6 +206,7 @@ extension WriteTransaction {
         if !(try anyPending()) { try connection.statement("DELETE FROM sync_deleted").run() }
         cache.changed(entry.sequence)
         change.touchesOutbox = true
+        change.removesFromOutbox = true
     }
 
     /// Removes entries that the base now includes, or that no longer apply, and recomputes the records that they

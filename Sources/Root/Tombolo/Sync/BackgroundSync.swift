@@ -63,7 +63,7 @@ final class BackgroundSync: Sendable {
 
     func refreshToken() async {
         guard let token else { return }
-        await token.refresh()
+        await token.refreshAfterThis()
         services.engine.credentialsChanged()
         board.refresh()
     }

@@ -160,6 +160,17 @@ final class TokenKeeper: Sendable {
         return after != nil && after != before
     }
 
+    /// Calls the closure after any call that is in progress, and waits for its result. What the application has changed
+    /// before, such as a sign-in, counts in any case.
+    ///
+    /// - Returns: Whether there is another token than before.
+    @discardableResult func refreshAfterThis() async -> Bool {
+        let begun = state.withLock { $0.calls }
+        let isNew = await refresh()
+        guard !isInCall, state.withLock({ $0.calls }) == begun else { return isNew }
+        return await refresh() || isNew
+    }
+
     /// Cancels the call that is in progress, and begins no other.
     func end() {
         let (call, waiters) = state.withLock { state in

@@ -138,6 +138,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.drawClaims()
         plan.drawHorizon()
         plan.drawTrimming()
+        plan.setting.hasForms = true
         plan.drawRule()
         plan.drawJournals()
         return plan

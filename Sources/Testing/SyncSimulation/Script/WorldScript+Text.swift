@@ -104,6 +104,7 @@ extension WorldSetting {
         if !pausing.isEmpty { lines.append("pausing \(pausing.places)") }
         if !earlierDevices.isEmpty { lines.append("earlierDevices \(earlierDevices.places)") }
         if isServerEarlier { lines.append("server.build earlier") }
+        if hasForms { lines.append("forms on") }
         if hasRule { lines.append("rule on") }
         if hasSmallJournals { lines.append("journals small") }
         if spaceCount != 1 { lines.append("spaces \(spaceCount)") }
@@ -136,6 +137,7 @@ extension WorldSetting {
         case "earlierDevices": earlierDevices = try words.places()
         case "server.build": isServerEarlier = try words.oneOf(["earlier": true, "current": false])
         case "journals": hasSmallJournals = try words.oneOf(["small": true, "large": false])
+        case "forms": hasForms = try words.oneOf(["on": true, "off": false])
         case "rule": hasRule = try words.oneOf(["on": true, "off": false])
         case "spaces": spaceCount = Int(try words.number(1...Int64(Self.allSpaces.count)))
         case "brake":

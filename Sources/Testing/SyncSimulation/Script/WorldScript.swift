@@ -79,6 +79,8 @@ public struct WorldSetting: Hashable, Sendable {
     public var earlierDevices: Set<Int> = []
     /// Whether the server starts with the earlier build.
     public var isServerEarlier = false
+    /// Whether users edit in forms that may show old values, edit a record several times, and write berths.
+    public var hasForms = false
     /// Whether the server's application has a rule for writes, `WorldRule`.
     public var hasRule = false
     /// Whether the journals of the devices are so small that users must handle entries (`DeviceStorage.smallJournal`).

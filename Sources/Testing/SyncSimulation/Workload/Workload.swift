@@ -13,6 +13,7 @@ struct Workload: Sendable {
     private var berths: SeededRandom
     private var forms: SeededRandom
     private let spaces: [SpaceID]
+    private let hasForms: Bool
     private let handlesJournal: Bool
     /// The space of this operation.
     private let space: SpaceID
@@ -20,8 +21,10 @@ struct Workload: Sendable {
     /// - Parameters:
     ///   - seed: the seed of one operation. The same seed gives the same operation on a device in the same state.
     ///   - spaces: the spaces that users may write to.
+    ///   - hasForms: whether users edit in forms, edit a record several times, and write berths.
     ///   - handlesJournal: whether users handle many entries of the journal at once.
-    init(seed: UInt64, spaces: [SpaceID], handlesJournal: Bool) {
+    init(seed: UInt64, spaces: [SpaceID], hasForms: Bool, handlesJournal: Bool) {
+        self.hasForms = hasForms
         self.handlesJournal = handlesJournal
         choice = SeededRandom(seed: seed, stream: "space")
         berths = SeededRandom(seed: seed, stream: "berths")
@@ -75,14 +78,14 @@ struct Workload: Sendable {
     private mutating func drawOperation(
         _ store: any LocalStore, form: RecordForm?, now: WallTime
     ) throws -> Operation? {
-        switch forms.below(100) {
+        switch hasForms ? forms.below(100) : 100 {
         case ..<9: return try formOperation(store, form)
         case ..<16: return try series(store)
         case ..<22: return try rareEdit(store).map { .write([$0], in: space) }
         case 22 where handlesJournal: return .dismissOldest
         default: break
         }
-        if berths.chance(0.12) {
+        if hasForms, berths.chance(0.12) {
             guard let edit = try berthEdit(store, now: now) else { return nil }
             return .write([edit], in: space)
         }

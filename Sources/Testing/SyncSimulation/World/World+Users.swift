@@ -10,7 +10,8 @@ extension World {
         let faults = device.disk.faultCount
         do {
             var workload = Workload(
-                seed: seed, spaces: script.setting.spaces, handlesJournal: script.setting.hasSmallJournals)
+                seed: seed, spaces: script.setting.spaces, hasForms: script.setting.hasForms,
+                handlesJournal: script.setting.hasSmallJournals)
             let form = forms.withLock { $0[device.name] }
             operation = try workload.next(store, form: form, now: device.wallClock.now)
         } catch {
