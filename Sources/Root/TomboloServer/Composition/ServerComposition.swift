@@ -170,6 +170,16 @@ public final class ServerComposition {
         }
     }
 
+    /// The registry of the members of spaces, for lists. It takes no lock and writes nothing: every change fails. Servers
+    /// may be using the database meanwhile.
+    ///
+    /// - Throws: `ConfigurationError` if the database cannot be opened or does not exist yet.
+    var listedMembers: MemberRegistry {
+        get throws(ConfigurationError) {
+            MemberRegistry(try authority(.reading), haveEffect: application.access == nil)
+        }
+    }
+
     /// Copies the database into a new file, and checks the copy. A server may be using the database meanwhile.
     ///
     /// - Throws: `ConfigurationError` if the database is in PostgreSQL, if it cannot be read, or if the file cannot be

@@ -71,7 +71,7 @@ struct ListSpaces: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         try options.withServer(application) { server in
-            for line in try server.members.spaces() { try ServerOutput.write(line) }
+            for line in try server.listedMembers.spaces() { try ServerOutput.write(line) }
         }
     }
 }
@@ -86,7 +86,7 @@ struct ListMembers: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         try options.withServer(application) { server in
-            let lines = try server.members.lines(of: space)
+            let lines = try server.listedMembers.lines(of: space)
             for line in lines { try ServerOutput.write(line) }
             // On standard error, so that a script sees only members.
             if lines.isEmpty { ProgramOutput.note("\(space) has no members\n") }

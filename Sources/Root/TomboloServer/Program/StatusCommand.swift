@@ -10,8 +10,8 @@ struct StatusCommand: ServerCommand {
             the version after which its change feed has every commit; the number of its records; who has access; and the \
             number of its conflicts. Records are counted one by one, about a million in a second.
 
-            Over SQLite, it also says whether a server runs. A command that changes members while no server runs counts \
-            as one.
+            Over SQLite, it also says whether a server runs. A command that writes, such as space set, counts as one \
+            while no server runs.
             """)
 
     @OptionGroup var options: ServerOptions
