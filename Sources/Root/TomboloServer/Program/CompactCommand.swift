@@ -14,7 +14,7 @@ struct CompactCommand: ServerCommand {
             after the next commit of the server. Up to twice the size of the data is needed meanwhile, in the folder of \
             the database. If the command fails or is killed, nothing has changed.
 
-            With PostgreSQL, use its command VACUUM.
+            With PostgreSQL, use its command VACUUM FULL.
             """)
 
     @OptionGroup var options: ServerOptions
