@@ -21,7 +21,7 @@ struct BugsCommand: ParsableCommand {
 
     @OptionGroup var workers: Workers
 
-    @Flag(help: "List the bugs without planting them.")
+    @Flag(help: "List all bugs, the rare ones marked, without planting them.")
     var list = false
 
     func validate() throws {
@@ -32,11 +32,13 @@ struct BugsCommand: ParsableCommand {
     }
 
     func run() throws {
-        let bugs = PlantedBug.all.filter { names.isEmpty ? rare || !$0.isRare : names.contains($0.name) }
         if list {
-            for bug in bugs { Output.write("\(bug.name): \(bug.sentence)") }
+            for bug in PlantedBug.all where names.isEmpty || names.contains(bug.name) {
+                Output.write("\(bug.name)\(bug.isRare ? " (rare)" : ""): \(bug.sentence)")
+            }
             return
         }
+        let bugs = PlantedBug.all.filter { names.isEmpty ? rare || !$0.isRare : names.contains($0.name) }
         let done = Guarded(0)
         let misses = try workers.map(bugs) { bug -> String? in
             let (line, miss): (String, String?)
