@@ -183,7 +183,7 @@ public final class ServerComposition {
     /// Copies the database into a new file, and checks the copy. A server may be using the database meanwhile.
     ///
     /// - Throws: `ConfigurationError` if the database is in PostgreSQL, if it cannot be read, or if the file cannot be
-    ///   created. No file is left then.
+    ///   created. No file is left then, except a whole one whose name could not be flushed.
     func backUp(to file: String) throws -> BackupReport {
         guard settings.postgres == nil else {
             throw ConfigurationError(

@@ -28,7 +28,8 @@ struct BackupFile {
     }
 
     /// Calls `write` with the path of an empty file in the same folder, readable only by its owner, and gives the file
-    /// its name once it is durable. If anything fails, no file is left.
+    /// its name once it is durable. If anything before that fails, no file is left. If the name cannot be flushed, the
+    /// whole file stays.
     ///
     /// - Returns: the result of `write`.
     /// - Throws: `ConfigurationError` if there is something at the path, if others may write in the folder, or if the

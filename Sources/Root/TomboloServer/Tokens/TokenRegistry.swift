@@ -76,7 +76,14 @@ public struct TokenRegistry: Sendable {
     }
 
     private func store(_ token: Token, of principal: String) throws(ConfigurationError) {
-        try change { lines in lines + [TokenFile.line(principal: principal, token: token.secret)] }
+        let line = TokenFile.line(principal: principal, token: token.secret)
+        do throws(ConfigurationError) {
+            try change { lines in lines + [line] }
+        } catch {
+            // The changed file is in place if only the flush of its folder failed.
+            try? withdraw(token, of: principal)
+            throw error
+        }
     }
 
     private func withdraw(_ token: Token, of principal: String) throws(ConfigurationError) {
