@@ -47,10 +47,10 @@ package struct ClientKeys: SettingValues {
                 "Longest time to establish a connection."),
             Setting(
                 "server.request-timeout", \.policy.requestDeadline, .duration(.seconds(1) ... .seconds(600)),
-                "Longest time to wait for a response."),
+                "Longest time to wait for a response. Over a slow link, a device waits longer."),
             Setting(
                 "sync.poll-interval", \.policy.pollInterval, .duration(.seconds(1) ... .seconds(86_400)),
-                "Time between two pulls when no hint arrives."),
+                "Time between two pulls while no stream of hints is open. While one is open, it is at least 5 minutes."),
             Setting(
                 "sync.hints", \.policy.listensForHints, .boolean,
                 "Whether to keep a stream of hints open, so that changes arrive at once."),
