@@ -33,7 +33,8 @@ extension ModelAccess {
     /// - Parameters:
     ///   - space: The space of the record; nil for `default`. A record stays in its space.
     ///   - fill: Sets the first values.
-    /// - Throws: `invalidValue` when a value breaks a rule, or the failure of the source.
+    /// - Throws: `invalidModel` if the model is not in the list of models, `invalidValue` when a value breaks a rule,
+    ///   or the failure of the source.
     @discardableResult public func create<M: Model>(
         _ type: M.Type, in space: SpaceID? = nil, _ fill: (Live<M>) -> Void
     ) async throws(ModelError) -> Live<M> {
@@ -44,14 +45,15 @@ extension ModelAccess {
 
     /// Returns the object with this id. If the record is not here, the object is a placeholder, which gets its values
     /// when the record arrives.
+    ///
+    /// - Throws: `invalidModel` if the model is not in the list of models.
     public func object<M: Model>(_ type: M.Type, id: RecordID) throws(ModelError) -> Live<M> {
         try objects.object(try objects.kind(of: type), id: id)
     }
 
     /// Returns the object with this uid. If the record is not here, the object is a placeholder, which gets its values
     /// when the record arrives.
-    ///
-    /// - Throws: `invalidValue` when the uid is negative.
+    /// - Throws: `invalidValue` when the uid is negative, `invalidModel` if the model is not in the list of models.
     public func object<M: Model>(_ type: M.Type, uid: Int) throws(ModelError) -> Live<M> {
         try objects.object(try objects.kind(of: type), uid: uid)
     }
@@ -62,6 +64,8 @@ extension ModelAccess {
     }
 
     /// Returns the provider of a model's objects, for code that should not have the whole client.
+    ///
+    /// - Throws: `invalidModel` if the model is not in the list of models.
     public func provider<M: Model>(of type: M.Type) throws(ModelError) -> ModelProvider<M> {
         ModelProvider(objects: objects, kind: try objects.kind(of: type))
     }

@@ -36,8 +36,8 @@ public struct MergedWrite: Identifiable, Sendable {
 
     /// Writes the lost values over the current ones.
     ///
-    /// - Throws: `alreadyDecided` if somebody has restored or accepted the merge; or the failure of the local store. It
-    ///   refuses with `missingRecord` if the notices were removed.
+    /// - Throws: `alreadyDecided` if somebody has restored or accepted the merge; `notHere` if the notices were
+    ///   removed; or the failure of the local store.
     public func restore() throws(ModelError) {
         try objects.retry(journal: id)
     }

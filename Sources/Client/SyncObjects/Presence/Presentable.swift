@@ -18,7 +18,8 @@ public protocol Presentable: Indexable {
     /// A second call returns the receipt of the first one, even for a draft that was created together with another one.
     ///
     /// - Throws: `invalidValue` when a value breaks a rule, `alreadyExists` for a record that this client did not
-    ///   create since it was opened, or the failure of the source. A draft then remains a draft.
+    ///   create since it was opened, `gone` for an object whose record was deleted, `notHere` for a placeholder, or the
+    ///   failure of the source. A draft then remains a draft.
     @discardableResult func create() async throws(ModelError) -> Receipt
 
     /// Creates the object, for callers that are not async.
