@@ -72,7 +72,9 @@ struct UnfollowSpace: AsyncParsableCommand {
         commandName: "unfollow", abstract: "Remove a space and its records from this device.",
         discussion: """
             Nothing changes on the server and on other devices. The command fails, and changes nothing, while the \
-            outbox has unanswered transactions of the space. Rejected transactions stay in the journal.
+            outbox has unanswered transactions of the space, while the journal has open entries about lost, merged, or \
+            overwritten values of the space, or while a restored server or a repaired database has not shown all records of \
+            the space again. Rejected transactions stay in the journal.
             """)
 
     @OptionGroup var options: GlobalOptions

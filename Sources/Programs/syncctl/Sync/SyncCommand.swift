@@ -10,12 +10,12 @@ struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync", abstract: "Sync this device with the server.",
         discussion: """
-            Sends the outbox and downloads changes, then exits. With --wait, it exits after that time at the latest. \
-            Downloaded data is kept, and the next sync resumes from it. If another process already syncs this database, \
-            waits until that process has synced everything: up to 30 s, or up to the time given with --wait. With --watch, \
-            keeps running until it is stopped, and records at least once a minute that everything is in sync. When a watch \
-            is stopped, its exit status shows the obstacle to syncing. If there was none, it is 0, or 6 if the journal has \
-            new entries.
+            Sends the outbox and downloads changes, then exits. With --wait, it exits about a second after that time at \
+            the latest. Downloaded data is kept, and the next sync resumes from it. If another process already syncs this \
+            database, waits until that process has synced everything: up to 30 s, or up to the time given with --wait. With \
+            --watch, keeps running until it is stopped, and records at least once a minute that everything is in sync. When \
+            a watch is stopped, its exit status shows the obstacle to syncing. If there was none, it is 0, or 6 if the \
+            journal has new entries.
             """)
 
     @OptionGroup var options: GlobalOptions
