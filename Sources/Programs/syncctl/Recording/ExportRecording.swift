@@ -9,8 +9,8 @@ struct ExportRecording: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write the recorded events to standard output or a file, for syncctl replay.",
         discussion: """
-            The recording contains no values of records, no tokens, no addresses, and no error texts; cursors, epochs, \
-            and the names of spaces are replaced. It is safe to share.
+            The recording contains no values of records, no tokens, no addresses, and no error texts; the names of \
+            cursors, epochs, spaces, and accounts are replaced. It is safe to share.
             """)
 
     @OptionGroup var options: GlobalOptions
