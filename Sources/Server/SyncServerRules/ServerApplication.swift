@@ -152,7 +152,8 @@ public struct ServerRejection: Error, Hashable, Sendable {
     public let message: String
     /// The position of the mutation at fault; nil when no single mutation is at fault.
     public let mutation: Int?
-    /// The fields at fault.
+    /// The fields at fault, in the record of the mutation at fault. A rule for transactions has to set `mutation`, too,
+    /// unless the transaction has only one: otherwise, devices show no fields.
     public let fields: [FieldName]
 
     /// Creates a reason, which the device shows to its user.
