@@ -16,10 +16,10 @@ import Testing
                 ok         disk: \(programs.folder)/.local/share/syncctl is writable and has free space
                 ok         account: this device has never synced, and belongs to no account
                 ok         engine: no process is syncing this database
-                ok         contact: no sync has completed yet
+                ok         contact: no sync has completed with this database yet
                 ok         outbox: no write is waiting for the server
                 ok         journal: no entry needs attention
-                ok         space default: no records of it have been downloaded yet
+                ok         space default: no records of it have been downloaded into this database yet
                 ok         server: no server is configured: this device works offline only
 
                 """)

@@ -248,7 +248,7 @@ private struct DeviceCheck {
     private func contact(_ contact: ServerContact) -> Finding {
         let since = contact.lastSync.map { "the last complete sync was at \(TimeText.text($0))" }
         guard let failure = contact.lastFailure else {
-            return .fine("contact", since ?? "no sync has completed yet")
+            return .fine("contact", since ?? "no sync has completed with this database yet")
         }
         var sentence = "sync has been failing since \(TimeText.text(failure.at)): \(failure.statusMessage)"
         let server = client.settings.server?.address.description
@@ -268,7 +268,7 @@ private struct DeviceCheck {
                 "contact", sentence,
                 advice: "syncctl sync downloads a fresh snapshot; if it fails again, run syncctl doctor --fix")
         }
-        return .attention("contact", sentence, advice: since ?? "no sync has completed yet")
+        return .attention("contact", sentence, advice: since ?? "no sync has completed with this database yet")
     }
 
     private func outbox(_ outbox: OutboxSummary) -> Finding {
@@ -303,7 +303,9 @@ private struct DeviceCheck {
                 check, "the account may not read it, or the server has no such space",
                 advice: "check server.token-file (syncctl config show), or ask the server's operator")
         }
-        guard space.cursor != nil || isHeld else { return .fine(check, "no records of it have been downloaded yet") }
+        guard space.cursor != nil || isHeld else {
+            return .fine(check, "no records of it have been downloaded into this database yet")
+        }
         guard space.isComplete else {
             return .attention(
                 check,
