@@ -20,7 +20,7 @@ enum CommandExitStatus: Int32, CaseIterable, Error {
         switch self {
         case .done: "Done."
         case .failed: "The command failed: for example, a record is missing, a value is invalid, or a limit is reached."
-        case .partly: "Some rows of the import were invalid and skipped."
+        case .partly: "Some rows of the import were invalid and skipped; with --strict, nothing was written."
         case .notSynced: "The server cannot be reached, or not understood; the outbox keeps your changes."
         case .refused: "The server refuses the token, or speaks another version of the protocol."
         case .rejected: "Synced, with new journal entries: see syncctl journal."
