@@ -22,6 +22,8 @@ import Testing
             "user.settings is JSON nested too deeply: at most 32 levels are allowed"
         ),
         (["username": .text("a"), "hat": .text("x")], "user.hat: there is no such field"),
+        (["username": .text("a"), "uid": .integer(7)], "user.uid: there is no such field"),
+        (["username": .text("a"), "version": .integer(7)], "user.version: there is no such field"),
     ]
 
     private func mutation(_ intent: Mutation.Intent) -> Mutation {
