@@ -31,8 +31,9 @@ public struct ServerContact: Hashable, Sendable {
 
     /// A failure of a sync, as the database remembers it.
     public struct Failure: Hashable, Sendable {
-        /// The code of a `TransportError`; `store.` and the code of a `StoreError`; `contradiction`; the code of another
-        /// obstacle (`identity`, `reset`, or `history_in_doubt`); or `braked`.
+        /// The code of a `TransportError`; `store.` and the code of a `StoreError`; `contradiction`; the code of
+        /// another obstacle (`identity`, `reset`, or `history_in_doubt`); `braked`; or, from `syncctl sync`, `offline`
+        /// or `blocked`.
         public var code: String
         /// One sentence that states the fault and what was expected. Contains no secret.
         public var message: String
