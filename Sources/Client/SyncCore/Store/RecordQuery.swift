@@ -38,7 +38,8 @@ extension RecordQuery {
         for case .field(let name) in orders.map(\.term) where schema.position(of: name) == nil {
             return "\(collection).\(name): there is no such field"
         }
-        // The filter of the cursor does not count toward the limits of the query: a query that has a first page has all.
+        // The filter of the cursor does not count toward the limits of the query, so that a query that has a first page
+        // has all. By itself, it exceeds them only in an order of about twenty keys or more.
         if let problem = filter.problem(in: schema) { return problem }
         guard let cursor else { return nil }
         guard let after = cursor.filter(orders: orders) else {

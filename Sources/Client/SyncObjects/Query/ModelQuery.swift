@@ -49,7 +49,8 @@ public struct ModelQuery<M: Model>: Sendable {
     }
 
     /// Returns the query in this order. The id is always the last key, so that the order is total. Without keys,
-    /// objects come in the order of their ids: in order of creation, except for imported records.
+    /// objects come in the order of their ids: in order of creation by the clocks of the devices, to the millisecond,
+    /// except for imported records.
     public func sorted(_ orders: (M) -> [ModelOrder<M>]) -> ModelQuery {
         guard let kind else { return self }
         let keys = orders(kind.shape.fields)
@@ -62,7 +63,8 @@ public struct ModelQuery<M: Model>: Sendable {
     /// Returns the query for the objects after this one in the order of the query; nil means from the start. Replaces an
     /// earlier position.
     ///
-    /// The page neither repeats nor skips an object when others are created or deleted between two pages.
+    /// The page neither repeats nor skips an object when others are created or deleted between two pages. Its position is
+    /// that of the values that the object has when the query runs; `cursor(of:)` keeps a position.
     public func after(_ object: Live<M>?) -> ModelQuery {
         with { ($0.predecessor, $0.query.cursor) = (object, nil) }
     }

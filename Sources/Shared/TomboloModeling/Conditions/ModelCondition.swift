@@ -4,8 +4,8 @@ package import SyncModel
 ///
 /// The fields of a model make conditions: `$0.due < tomorrow`, `$0.title.hasPrefix("B")`,
 /// `$0.priority.in([.low, .high])`. Join them with `&&`, `||`, and `!`. An optional field without a value equals nil,
-/// and is neither less nor greater than any value. In any other field, a comparison counts a missing value as the
-/// default of the field.
+/// and is neither less nor greater than any value. In any other field, a comparison with a value counts a missing value
+/// as the default of the field, and a comparison with nil finds it.
 ///
 /// A query has at most 400 conditions, in at most 50 levels of `&&`, `||`, and `!` inside one another. A chain of one
 /// operator is one level.
