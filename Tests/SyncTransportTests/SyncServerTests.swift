@@ -447,6 +447,14 @@ import Testing
         let elsewhere = SpaceHeads(heads: [hidden: Version(7)])
         #expect(StreamHints(of: elsewhere, in: [.default]) == nil)
         #expect(StreamHints(of: elsewhere, in: [.default, hidden])?.heads == elsewhere.heads)
+        // A database that reports the commits of its own server repeats heads.
+        var sent = StreamHints(heads: [.default: Version(4)])
+        #expect(sent.note(StreamHints(heads: [.default: Version(4)])) == nil)
+        #expect(
+            sent.note(StreamHints(heads: [.default: Version(4), hidden: Version(1)]))?.heads == [hidden: Version(1)])
+        #expect(sent.note(StreamHints(heads: [hidden: Version(1)])) == nil)
+        #expect(sent.note(StreamHints(heads: [.default: Version(2)]))?.heads == [.default: Version(2)])
+        #expect(sent.note(StreamHints(heads: [:]))?.heads == [:])
     }
 
     @Test func `a missing certificate stops the server at startup and is named in the error`() async throws {

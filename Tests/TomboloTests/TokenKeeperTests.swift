@@ -66,6 +66,44 @@ import Testing
         try simulation.finish()
     }
 
+    @Test func `a refresh after a sign-in has a call of its own, and a closed client has none`() throws {
+        let simulation = Simulation(seed: 1)
+        let clock = simulation.clock(of: "phone")
+        let (isSignedIn, calls) = (Guarded(false), Guarded(0))
+        let keeper = TokenKeeper(
+            provider: {
+                let token = isSignedIn.withLock { $0 } ? "token" : nil
+                calls.withLock { $0 += 1 }
+                try await clock.sleep(for: .seconds(10))
+                return token
+            }, timeout: .seconds(30), expiry: nil, runtime: simulation.makeRuntime(device: "phone"))
+        _ = simulation.start("renewal") { await keeper.refresh() }
+        try simulation.advance(by: .seconds(1))
+        // The call in progress has asked before the sign-in.
+        isSignedIn.withLock { $0 = true }
+        let isNew = Guarded(false)
+        _ = simulation.start("sign-in") {
+            let found = await keeper.refreshAfterThis()
+            isNew.withLock { $0 = found }
+        }
+        try simulation.advance(by: .seconds(20))
+        #expect(isNew.withLock { $0 } && keeper.current == "token" && calls.withLock { $0 } == 2)
+
+        let hasEnded = Guarded(false)
+        _ = simulation.start("late") {
+            await keeper.refresh()
+            hasEnded.withLock { $0 = true }
+        }
+        try simulation.advance(by: .seconds(1))
+        keeper.end()
+        try simulation.advance(by: .seconds(1))
+        #expect(hasEnded.withLock { $0 } && calls.withLock { $0 } == 3)
+        _ = simulation.start("after the end") { await keeper.refreshAfterThis() }
+        try simulation.advance(by: .seconds(60))
+        #expect(calls.withLock { $0 } == 3)
+        try simulation.finish()
+    }
+
     @Test func `tokens that expire at once are renewed at intervals, and others before they expire`() throws {
         let simulation = Simulation(seed: 1)
         let runtime = simulation.makeRuntime(device: "phone")

@@ -82,9 +82,11 @@ extension Routes {
                 }
                 try await writer.write(ByteBuffer(string: ": welcome\n\n"))
                 try await writer.write(StreamHints(heads: heads).text)
+                var sent = StreamHints(heads: heads)
                 for await item in subscription {
                     guard try await isAuthorized() else { break }
-                    try await writer.write(item.text)
+                    guard let news = sent.note(item) else { continue }
+                    try await writer.write(news.text)
                 }
                 group.cancelAll()
             }
@@ -107,6 +109,14 @@ struct StreamHints: Coalescing {
     init?(of commits: SpaceHeads, in spaces: Set<SpaceID>) {
         heads = commits.heads.filter { spaces.contains($0.key) }
         if heads.isEmpty { return nil }
+    }
+
+    /// Adds a message to those that were sent, and returns its part that is new; nil without one. A database may report a
+    /// commit of this server again. An earlier head is new, because a restored database goes back.
+    mutating func note(_ next: StreamHints) -> StreamHints? {
+        let news = StreamHints(heads: next.heads.filter { heads[$0.key] != $0.value })
+        heads.merge(news.heads) { $1 }
+        return next.heads.isEmpty || !news.heads.isEmpty ? news : nil
     }
 
     mutating func absorb(_ later: StreamHints) {

@@ -23,6 +23,11 @@ final class AsyncMutex: Sendable {
 
     private static let permittedFailures = 3
 
+    /// Whether a body runs, or a waiter has been given the lock.
+    var isTaken: Bool { state.withLock { $0.isTaken } }
+
+    var waiterCount: Int { state.withLock { $0.queue.count } }
+
     private let state = Guarded(State())
 
     /// Calls `body` while no other body runs.

@@ -23,6 +23,7 @@ extension JSONWriter {
             member("receipt_version", receipt.version.rawValue)
         }
         if let notices = stored.notices, notices.after > 0 { member("notices_after", notices.after) }
+        if stored.noticesWait { member("notices_wait", true) }
     }
 
     mutating func outbox(_ outbox: OutboxSummary) {
@@ -105,7 +106,10 @@ extension RecordingNode {
             cursor: try optional("cursor")?.cursor(),
             version: try member("version").version(), isComplete: try member("complete").boolean(),
             hasAccess: try optional("access")?.boolean() ?? true,
-            receipt: receipt, notices: Redaction.notices(after: Int64(try optional("notices_after")?.count() ?? 0)))
+            receipt: receipt,
+            notices: Redaction.notices(
+                after: Int64(try optional("notices_after")?.count() ?? 0),
+                wait: try optional("notices_wait")?.boolean() ?? false))
     }
 
     func outbox() throws(RecordingError) -> OutboxSummary {

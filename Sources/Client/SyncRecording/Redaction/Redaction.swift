@@ -85,12 +85,13 @@ package struct Redaction: Sendable {
         StoredSpace(
             space: space(stored.space), cursor: cursor(stored.cursor), version: stored.version,
             isComplete: stored.isComplete, hasAccess: stored.hasAccess, receipt: receipt(stored.receipt),
-            notices: Self.notices(after: stored.notices?.after ?? 0))
+            notices: Self.notices(after: stored.notices?.after ?? 0, wait: stored.noticesWait))
     }
 
-    /// Returns a request of which only the number of the last known notice is known; nil for 0.
-    static func notices(after number: Int64) -> NoticeRequest? {
-        number > 0 ? NoticeRequest(clients: [], after: number) : nil
+    /// Returns a request of which only the number of the last known notice is known; nil if notices wait for room in the
+    /// journal.
+    static func notices(after number: Int64, wait: Bool) -> NoticeRequest? {
+        wait ? nil : NoticeRequest(clients: [], after: number)
     }
 
     func receipt(_ receipt: CommitReceipt?) -> CommitReceipt? {
