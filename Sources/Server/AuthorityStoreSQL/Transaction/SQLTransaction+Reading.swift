@@ -157,7 +157,7 @@ extension SQLTransaction: AuthorityView {
                 """
                 SELECT id FROM reference
                 WHERE target_collection = $1 AND target_id = $2 AND collection = $3 AND field = $4
-                LIMIT $5
+                ORDER BY id LIMIT $5
                 """,
                 [
                     .text(target.collection.rawValue), .blob(target.id.bits.bytes), .text(field.collection.rawValue),

@@ -44,7 +44,9 @@ public protocol RecordLookup {
     /// Returns the record, alive or deleted, in any space.
     func record(_ address: RecordAddress) throws(AuthorityStoreError) -> StoredRecord?
 
-    /// Returns live records that refer to `target` through one of `fields`; at most `limit`, in no particular order.
+    /// Returns live records that refer to `target` through one of `fields`, field by field, ordered by id; at most `limit`.
+    ///
+    /// All stores return the same records, so a rejection names the same one.
     func referrers(
         of target: RecordAddress, through fields: [ReferenceField], limit: Int
     ) throws(AuthorityStoreError) -> [Referrer]

@@ -180,7 +180,7 @@ extension AuthorityStoreConformance {
                 }
                 let second = Referrer(RecordAddress("avatar", AuthorityStoreFixture.id(1)), "owner")
                 try fixture.write { transaction in
-                    for referrer in referrers { try transaction.link(referrer, to: target) }
+                    for referrer in referrers.reversed() { try transaction.link(referrer, to: target) }
                     try transaction.link(second, to: target)
                     try transaction.link(referrers[0], to: RecordAddress("user", AuthorityStoreFixture.id(2)))
                 }
@@ -196,6 +196,10 @@ extension AuthorityStoreConformance {
                 try fixture.expect(try found([author, owner]).count, 5, "by both")
                 try fixture.expect(try found([author, owner], limit: 3).count, 3, "three at most")
                 try fixture.expect(try found([]), [], "by no field")
+                let listed = try fixture.read { view in
+                    try view.referrers(of: target, through: [owner, author], limit: 4)
+                }
+                try fixture.expect(listed, [second] + referrers.prefix(3), "field by field, ordered by id")
                 try fixture.write { transaction in
                     try transaction.unlink(referrers[0], from: target)
                 }

@@ -161,11 +161,14 @@ final class InMemoryTransaction: AuthorityTransaction {
     }
 
     func referrers(of target: RecordAddress, through fields: [ReferenceField], limit: Int) -> [Referrer] {
-        tables.references.filter { reference in
-            reference.target == target
-                && fields.contains(ReferenceField(reference.referrer.address.collection, reference.referrer.field))
+        fields.flatMap { field in
+            tables.references.filter { reference in
+                reference.target == target
+                    && field == ReferenceField(reference.referrer.address.collection, reference.referrer.field)
+            }
+            .map(\.referrer).sorted { $0.address < $1.address }
         }
-        .map(\.referrer).sorted { ($0.address, $0.field) < ($1.address, $1.field) }.prefix(limit).map(\.self)
+        .prefix(limit).map(\.self)
     }
 
     func rows(
