@@ -43,7 +43,7 @@ extension SQLiteStore: LocalStore {
 
     public func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
         let table = try table(query.collection)
-        return try read { connection in
+        return try read(inTransaction: true) { connection in
             let sql = try Self.sql(for: query, table, on: connection)
             let statement = try connection.statement(composed: sql.select)
             defer { statement.reset() }
@@ -80,7 +80,7 @@ extension SQLiteStore: LocalStore {
     /// Returns SQLite's plan for a query, one line per step of EXPLAIN QUERY PLAN.
     package func plan(of query: RecordQuery) throws(StoreError) -> [String] {
         let table = try table(query.collection)
-        return try read { connection in
+        return try read(inTransaction: true) { connection in
             let sql = try Self.sql(for: query, table, on: connection)
             let statement = try connection.prepare("EXPLAIN QUERY PLAN " + sql.select)
             defer { statement.reset() }
