@@ -110,6 +110,23 @@ import TomboloModeling
         }
     }
 
+    /// Regression test: the second page counted the conditions of its cursor, and exceeded the limit for conditions.
+    @Test func `a query that has a first page has all pages, with as many sort keys as are allowed`() async throws {
+        for (objects, _) in try await sources() {
+            func query(_ keys: Int) -> ModelQuery<Todo> {
+                objects.query(Todo.self).sorted { todo in
+                    (0..<keys).map { $0 == 0 ? todo.due.descending : todo.title.ascending }
+                }
+            }
+            let most = query(66)
+            let first = try await most.limit(2).all()
+            #expect(first.map(\.title) == ["Butter", "Bread"])
+            #expect(try await most.after(first.last).all().map(\.title) == ["Milk", "Beer", "Eggs"])
+            let error = await #expect(throws: ModelError.self) { try await query(67).all() }
+            #expect(error?.message == "a query on todo has 67 sort keys; at most 66 are allowed")
+        }
+    }
+
     @Test func `conditions within the limits are legal for SQLite in any shape`() async throws {
         let priorities: [Priority] = [.low, .high]
         for (objects, _) in try await sources() {

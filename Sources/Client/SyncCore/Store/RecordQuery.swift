@@ -38,15 +38,19 @@ extension RecordQuery {
         for case .field(let name) in orders.map(\.term) where schema.position(of: name) == nil {
             return "\(collection).\(name): there is no such field"
         }
-        // The filter of the cursor does not count toward the limits of the query, so that a query that has a first page
-        // has all. By itself, it exceeds them only in an order of about twenty keys or more.
+        guard orders.count <= SchemaLimits.sortKeys else {
+            let most = SchemaLimits.sortKeys
+            return "a query on \(collection) has \(orders.count) sort keys; at most \(most) are allowed"
+        }
         if let problem = filter.problem(in: schema) { return problem }
         guard let cursor else { return nil }
         guard let after = cursor.filter(orders: orders) else {
             return
                 "the cursor has \(cursor.values.count) values, and the order of the query has \(orders.total.count) keys"
         }
-        return after.problem(in: schema)
+        // The filter of the cursor does not count toward the limits of the query: a query that has a first page has all.
+        // The limit of the sort keys bounds its size.
+        return after.typeProblem(in: schema)
     }
 
     /// The filter together with the position after which the result begins.

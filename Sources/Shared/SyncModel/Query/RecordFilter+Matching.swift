@@ -27,7 +27,7 @@ extension RecordFilter {
     /// Returns the first error in the filter as a sentence; nil when there is none. An error is an unknown field, a
     /// value of another type, or a filter that exceeds a limit.
     public func problem(in schema: ModelSchema) -> String? {
-        excess(in: schema.collection.rawValue) ?? firstProblem(in: schema)
+        excess(in: schema.collection.rawValue) ?? typeProblem(in: schema)
     }
 
     /// Returns the limits that the filter exceeds, as a sentence; nil when it exceeds none.
@@ -72,10 +72,12 @@ extension RecordFilter {
         return size
     }
 
-    private func firstProblem(in schema: ModelSchema) -> String? {
+    /// Returns the first unknown field or value of another type as a sentence; nil when there is none. Limits are not
+    /// checked.
+    package func typeProblem(in schema: ModelSchema) -> String? {
         switch self {
-        case .all(let parts), .any(let parts): return parts.lazy.compactMap { $0.firstProblem(in: schema) }.first
-        case .not(let inner): return inner.firstProblem(in: schema)
+        case .all(let parts), .any(let parts): return parts.lazy.compactMap { $0.typeProblem(in: schema) }.first
+        case .not(let inner): return inner.typeProblem(in: schema)
         case .compare(.field(let name), let comparison, let value):
             return schema.problem(comparing: name, with: [value], isOrdered: comparison.isOrdered)
         case .compare(let term, let comparison, let value):
