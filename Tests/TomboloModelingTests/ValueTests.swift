@@ -52,6 +52,26 @@ import TomboloModeling
         }
     }
 
+    private struct Letter: Model {
+        static let collection = "letter"
+        static let lower = FieldRule(name: "lower", normalized: { $0.lowercased() }, problem: { _ in nil })
+        let from = Field<String>("from", .rule(lower), default: "NONE")
+        let to = Field<String?>("to", .rule(lower), default: "ALL")
+    }
+
+    /// Regression test: a record of an older build showed "NONE", a new record "none", and no condition found the former.
+    @Test func `the rule of a field normalizes its default, in new records and in those of older builds`() throws {
+        let shape = try ModelShape(Letter.self)
+        #expect(shape.schema.withDefaults(Patch()) == ["from": .text("none"), "to": .text("all")])
+        let old = Record(
+            id: RecordID(bits: Identifier128(high: 1, low: 2)), uid: .none, version: .zero, values: [.null, .null])
+        let letter = Snapshot(id: old.id, uid: -1, values: old.values, shape: shape)
+        #expect(letter.from == "none" && letter.to == nil)
+        #expect((shape.fields.from == "NONE").filter.matches(old, schema: shape.schema))
+        #expect((shape.fields.from != "other").filter.matches(old, schema: shape.schema))
+        #expect((shape.fields.from > "a").filter.matches(old, schema: shape.schema))
+    }
+
     @Test func `an unknown raw value of a newer build reads as the fallback`() throws {
         let todo = try ModelShape<Todo>.todo().snapshot(["priority": .text("urgent")])
         #expect(todo.priority == .normal)

@@ -25,17 +25,19 @@ public struct ModelField<M: Model, Value: ModelValue>: Sendable {
     ///   - name: the name on the wire and in the database: a lower-case letter, then up to 62 lower-case letters,
     ///     digits, or underscores.
     ///   - options: for example `.required`, `.indexed`, or `.length(1...200)`.
-    ///   - value: the value of a new record, and, unless the field is optional, of a record of an older build. Without
-    ///     a default, an optional field has no value, a required field must be set, and any other field has the empty
-    ///     value of its type.
+    ///   - value: the value of a new record, and, unless the field is optional, of a record of an older build. It is
+    ///     normalized by the rule of the field. Without a default, an optional field has no value, a required field
+    ///     must be set, and any other field has the empty value of its type.
     public init(_ name: String, _ options: FieldOption<Value>..., default value: Value? = nil) {
         self.name = name
-        fallback = Value.isOptional ? .empty : value ?? .empty
         let isRequired = options.contains(where: \.isRequired)
         rule = options.lazy.compactMap(\.rule).first
         // Without a default, a required value has to be set, and an optional value may be missing.
         let initial = value ?? (Value.isOptional || isRequired ? nil : Value.empty)
-        let stored = initial?.storedOrNull ?? .null
+        let stored = Self.normalized(initial?.storedOrNull ?? .null, rule)
+        // A record of an older build shows the default as new records have it: in the canonical form of the rule.
+        let normalized = rule == nil || stored.isNull ? nil : Value(stored: stored)
+        fallback = Value.isOptional ? .empty : normalized ?? value ?? .empty
         missing = Value.isOptional ? .null : stored
         key = SchemaBuilder.register(
             FieldDeclaration(
@@ -48,8 +50,11 @@ public struct ModelField<M: Model, Value: ModelValue>: Sendable {
 extension ModelField {
     /// Returns the value in the form in which it is stored; nil if it cannot be stored.
     package func stored(_ value: some ModelValue) -> FieldValue? {
-        guard let stored = value.stored else { return nil }
-        guard let rule, case .text(let text) = stored else { return stored }
+        value.stored.map { Self.normalized($0, rule) }
+    }
+
+    private static func normalized(_ value: FieldValue, _ rule: FieldRule?) -> FieldValue {
+        guard let rule, case .text(let text) = value else { return value }
         return .text(rule.normalized(text))
     }
 
