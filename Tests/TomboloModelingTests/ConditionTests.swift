@@ -71,6 +71,26 @@ import TomboloModeling
         #expect(matches { !$0.kind.contains("x") && !$0.author.hasPrefix("N") && !$0.author.contains("") })
     }
 
+    private struct Guest: Model {
+        static let collection = "guest"
+        let name = Field<String?>("name", .rule(.name))
+        let plain = Field<String?>("plain")
+    }
+
+    /// Regression test: `==` found a name in decomposed form, and a prefix or a part of it did not.
+    @Test func `the rule of a field normalizes prefixes and parts, as it does values`() throws {
+        let shape = try ModelShape(Guest.self)
+        let id = RecordID(bits: Identifier128(high: 1, low: 2))
+        let guest = Record(
+            id: id, uid: .none, version: .zero, values: [.text("\u{E9}mile"), .text("\u{E9}mile")])
+        func matches(_ condition: (Guest) -> ModelCondition<Guest>) -> Bool {
+            condition(shape.fields).filter.matches(guest, schema: shape.schema)
+        }
+        #expect(matches { $0.name == "e\u{301}mile" && $0.name.hasPrefix("e\u{301}m") })
+        #expect(matches { $0.name.contains("e\u{301}") && $0.name.hasPrefix("") })
+        #expect(!matches { $0.plain.hasPrefix("e\u{301}") || $0.plain.contains("e\u{301}") })
+    }
+
     @Test func `a value that cannot be stored is an error of the value`() {
         #expect((shape.fields.effort < .infinity).problem?.code == .invalidValue)
         #expect(shape.fields.effort.in([1, .nan]).problem?.code == .invalidValue)

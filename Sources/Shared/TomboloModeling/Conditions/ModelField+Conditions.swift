@@ -81,14 +81,18 @@ extension ModelField where Value.Base == Bool {
 }
 
 extension ModelField where Value.Base == String {
-    /// True if the text begins with these bytes. The comparison is case-sensitive.
+    /// True if the text begins with these bytes. The comparison is case-sensitive. As in other conditions, the rule of
+    /// the field normalizes the prefix first.
     public func hasPrefix(_ prefix: String) -> ModelCondition<M> {
-        condition(.hasPrefix(key.name, prefix)) { $0.utf8.starts(with: prefix.utf8) }
+        let prefix = normalized(prefix)
+        return condition(.hasPrefix(key.name, prefix)) { $0.utf8.starts(with: prefix.utf8) }
     }
 
-    /// True if the text contains these bytes. The comparison is case-sensitive, and reads every record.
+    /// True if the text contains these bytes. The comparison is case-sensitive, and reads every record. As in other
+    /// conditions, the rule of the field normalizes the part first.
     public func contains(_ part: String) -> ModelCondition<M> {
-        condition(.contains(key.name, part)) { Array($0.utf8).firstRange(of: Array(part.utf8)) != nil }
+        let part = normalized(part)
+        return condition(.contains(key.name, part)) { Array($0.utf8).firstRange(of: Array(part.utf8)) != nil }
     }
 
     /// Returns a condition that a record without a value meets if the default does.

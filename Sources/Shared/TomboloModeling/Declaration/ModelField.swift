@@ -53,6 +53,11 @@ extension ModelField {
         value.stored.map { Self.normalized($0, rule) }
     }
 
+    /// Returns a text in the canonical form of the field's rule.
+    func normalized(_ text: String) -> String {
+        rule?.normalized(text) ?? text
+    }
+
     private static func normalized(_ value: FieldValue, _ rule: FieldRule?) -> FieldValue {
         guard let rule, case .text(let text) = value else { return value }
         return .text(rule.normalized(text))
