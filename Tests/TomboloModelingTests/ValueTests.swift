@@ -25,6 +25,28 @@ import TomboloModeling
         trip(Priority?.some(.low), .text("low"))
     }
 
+    /// Regression test: dates went through seconds since 1970, and many after 2106 came back as another microsecond.
+    @Test func `every microsecond from 1729 to 2273 comes back as it was`() {
+        let perYear: Int64 = 31_556_952_000_000
+        for year in 1729..<2273 as Range<Int64> {
+            for number in 0..<50 as Range<Int64> {
+                let microseconds = (year - 1970) * perYear + (number * 631_139_040_007) % perYear
+                #expect(Date(stored: .integer(microseconds))?.stored == .integer(microseconds))
+            }
+        }
+        for microseconds: Int64 in [4_295_745_353_768_703, 8_835_984_000_000_001] {
+            #expect(Date(stored: .integer(microseconds))?.stored == .integer(microseconds))
+        }
+    }
+
+    @Test func `whole seconds of any year come back as they were, and the first date is not beyond the range`() {
+        for year in stride(from: Int64(-200_000), through: 200_000, by: 1_017) {
+            let microseconds = year * 31_556_952_000_000
+            #expect(Date(stored: .integer(microseconds))?.stored == .integer(microseconds), "\(year)")
+        }
+        #expect(Date(stored: .integer(.min)) != nil && Date(stored: .integer(.max)) != nil)
+    }
+
     @Test func `a record without a value shows the default, or the empty value of the type`() throws {
         let todo = try ModelShape<Todo>.todo().snapshot([:])
         #expect(todo.title == "")

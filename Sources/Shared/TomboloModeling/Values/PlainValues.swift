@@ -55,19 +55,31 @@ extension Bool: ModelValue {
 }
 
 /// Stored as whole microseconds since 1970 (UTC), so a date is rounded to the nearest microsecond.
+///
+/// Every stored date from 1729 to 2273 reads back exactly. Beyond, whole seconds do: a `Date` cannot hold a microsecond.
 extension Date: OrderedValue {
     public typealias Base = Date
     public static var storage: FieldType { .integer }
     public static var empty: Date { Date(timeIntervalSince1970: 0) }
 
+    // A date holds seconds since 2001. A detour over seconds since 1970 would round twice.
+    private static var microsecondsTo2001: Int64 { 978_307_200_000_000 }
+
     public init?(stored: FieldValue) {
         guard case .integer(let microseconds) = stored else { return nil }
-        let (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
-        self.init(timeIntervalSince1970: Double(seconds) + Double(rest) / 1_000_000)
+        let (since2001, overflow) = microseconds.subtractingReportingOverflow(Self.microsecondsTo2001)
+        let (seconds, rest) = (overflow ? .min : since2001).quotientAndRemainder(dividingBy: 1_000_000)
+        self.init(timeIntervalSinceReferenceDate: Double(seconds) + Double(rest) / 1_000_000)
     }
 
     public var stored: FieldValue? {
-        Int64(exactly: (timeIntervalSince1970 * 1_000_000).rounded()).map { .integer($0) }
+        let whole = timeIntervalSinceReferenceDate.rounded(.down)
+        guard let seconds = Int64(exactly: whole) else { return nil }
+        // The difference is exact, unlike the product of the whole time.
+        let rest = Int64(((timeIntervalSinceReferenceDate - whole) * 1_000_000).rounded())
+        let (since2001, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        let (microseconds, overflow) = since2001.addingReportingOverflow(Self.microsecondsTo2001 + rest)
+        return isTooFar || overflow ? nil : .integer(microseconds)
     }
     public var storageProblem: String? { stored == nil ? "the date is out of range: \(timeIntervalSince1970) s" : nil }
 }
