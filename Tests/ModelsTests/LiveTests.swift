@@ -55,6 +55,33 @@ import TomboloModeling
         #expect(empty.isEmpty && "\(empty)" == "nothing to write")
     }
 
+    /// Regression test: a form that set all its fields wrote edits of records of an older build.
+    @Test func `setting a field to the default that a record of an older build shows is no edit`() async throws {
+        let models = try ModelCatalog([Todo.self, Person.self])
+        let source = MockSource(catalog: models.schemas)
+        let id = RecordID(bits: Identifier128(high: 1, low: 2))
+        _ = try source.write(
+            [ModelEdit(.create("todo", id, ["title": .text("Milk")]), shown: nil)], now: WallTime(milliseconds: 1))
+        let objects = LiveObjects(source: source, models: models, runtime: .mock())
+        let milk = try #require(try await objects.query(Todo.self).first())
+        let version = milk.version
+        milk.isDone = false
+        milk.priority = .normal
+        milk.tags = JSON([])
+        milk.effort = nil
+        #expect(milk.edits.isEmpty && milk.version == version)
+        #expect(try await milk.save().isEmpty)
+        milk.priority = .high
+        milk.isDone = true
+        #expect(milk.edits.fields == ["is_done", "priority"])
+        milk.priority = .normal
+        #expect(milk.edits.fields == ["is_done"] && milk.priority == .normal)
+        #expect(milk.snapshot?.values[2] == .null)
+        try await milk.save()
+        milk.isDone = false
+        #expect(milk.edits.fields == ["is_done"])
+    }
+
     @Test func `a draft reverts to its defaults`() throws {
         let draft = try objects.draft(Todo.self) { $0.priority = .high }
         draft.title = "Milk"

@@ -42,8 +42,8 @@ public final class Live<M: Model>: Presentable, Observable {
 
     /// The value of a field: `todo.title`.
     ///
-    /// Setting it stages an edit. If the value breaks a rule of the model, ``save()`` throws an error that names the
-    /// field.
+    /// Setting it stages an edit, unless the record shows this value already. If the value breaks a rule of the model,
+    /// ``save()`` throws an error that names the field.
     public subscript<Value>(dynamicMember path: KeyPath<M, ModelField<M, Value>>) -> Value {
         get { self[fields[keyPath: path]] }
         set { self[fields[keyPath: path]] = newValue }
@@ -68,7 +68,7 @@ public final class Live<M: Model>: Presentable, Observable {
             guard let stored = field.stored(newValue) else {
                 return refuse(field.key, newValue.storageProblem ?? "the value cannot be stored")
             }
-            set(field.key, to: stored)
+            set(field.key, to: stored, missing: field.missing)
         }
     }
 
@@ -101,9 +101,9 @@ public final class Live<M: Model>: Presentable, Observable {
         set(reference.key, to: .reference(id))
     }
 
-    private func set(_ key: FieldKey, to value: FieldValue) {
+    private func set(_ key: FieldKey, to value: FieldValue, missing: FieldValue = .null) {
         if let problem = key.problem(in: M.collection) { return cell.refuse(key.name, ModelError(problem)) }
-        cell.set(key, to: value)
+        cell.set(key, to: value, missing: missing)
     }
 
     private func refuse(_ key: FieldKey, _ problem: String) {

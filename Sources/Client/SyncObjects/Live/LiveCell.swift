@@ -183,27 +183,34 @@ final class LiveCell: Sendable {
 
     // MARK: Edits
 
-    func set(_ field: FieldKey, to value: FieldValue) {
+    /// Stages a value, or drops the edit of the field if the record shows this value.
+    ///
+    /// - Parameter missing: The value as which a missing one is shown; null if it is shown as missing.
+    func set(_ field: FieldKey, to value: FieldValue, missing: FieldValue = .null) {
         let log = EditLog.current
         let (successor, isNew): (LiveCell?, Bool) = state.withLock { state in
             if let successor = state.successor { return (successor, false) }
             let before = log.map { _ in state.staged(field.name) }
             defer { if let before { log?.note(self, field.name, from: before, to: state.staged(field.name)) } }
             state.refusals[field.name] = nil
-            if let shown = state.shown, state.presence != .draft, shown.values[field.slot] == value {
+            var next = value
+            if let shown = state.shown?.values[field.slot], state.presence != .draft,
+                shown == value || shown.isNull && missing == value
+            {
                 state.unstage(field.name)
+                next = shown
             } else {
                 if state.edits[field.name] == nil {
                     state.seen[field.name] = state.shown?.seenField(at: field.slot) ?? SeenField(.null, at: .zero)
                 }
                 state.edits.set(field.name, to: value)
             }
-            guard state.values[field.slot] != value else { return (nil, false) }
-            state.values[field.slot] = value
+            guard state.values[field.slot] != next else { return (nil, false) }
+            state.values[field.slot] = next
             state.revision += 1
             return (nil, true)
         }
-        successor?.set(field, to: value)
+        successor?.set(field, to: value, missing: missing)
         if isNew { announce() }
     }
 
