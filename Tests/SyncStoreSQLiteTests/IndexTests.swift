@@ -67,6 +67,63 @@ import Testing
         #expect(try store.records(matching: query).map(\.id) == [1, 4, 2, 3].map(Samples.id))
     }
 
+    /// Regression test: the alternative for records of older builds made SQLite read and sort all matches for one page.
+    @Test func `a condition that the default meets searches the index in its order, until a value is missing`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(Self.catalog(indexed: true))
+        let isDue = RecordFilter("due", equals: .integer(5)) || RecordFilter("due", equals: .null)
+        let isOther = .compare(.field("due"), .notEqual, .integer(5)) && !RecordFilter("due", equals: .null)
+        let queries = [
+            Self.query(isDue), Self.query(isDue && .contains("title", "x")),
+            Self.query(Self.early || RecordFilter("due", equals: .null), order: .field("due")),
+        ]
+        func add(_ number: UInt64, _ patch: Patch) throws {
+            _ = try store.commit([.create("todo", Samples.id(number), patch)], in: .default, now: Samples.now)
+        }
+        for number in 1...3 { try add(UInt64(number), ["due": .integer(number == 2 ? 7 : 5)]) }
+        for query in queries {
+            let plan = try store.plan(of: query)
+            #expect(plan.count == 1 && plan[0].contains("SEARCH todo USING INDEX sync_index_todo.due"), "\(plan)")
+        }
+        #expect(try store.records(matching: queries[0]).map(\.id) == [1, 3].map(Samples.id))
+        #expect(try store.count(matching: queries[0]) == 2)
+        #expect(try store.records(matching: Self.query(isOther)).map(\.id) == [Samples.id(2)])
+        try add(4, [:])
+        #expect(try store.records(matching: queries[0]).map(\.id) == [1, 3, 4].map(Samples.id))
+        #expect(try store.count(matching: queries[0]) == 3)
+        #expect(try store.records(matching: Self.query(isOther)).map(\.id) == [Samples.id(2)])
+        #expect(try store.count(matching: Self.query(!isOther)) == 3)
+    }
+
+    /// Regression test: SQLite read all records in the order of the list to find those in the range.
+    @Test func `a range without a limit searches its index, whatever the order is`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(Self.catalog(indexed: true))
+        for number in 1...9 as ClosedRange<UInt64> {
+            let patch: Patch = ["due": .integer(Int64(number * 70 % 90 * 10)), "title": .text("t\(number * 4 % 9)")]
+            _ = try store.commit([.create("todo", Samples.id(number), patch)], in: .default, now: Samples.now)
+        }
+        let records = try store.records(matching: RecordQuery("todo"))
+        let schema = try #require(store.catalog["todo"])
+        let orders = [RecordOrder.id, RecordOrder(.id, descending: true), .field("title"), .field("stars")]
+        for order in orders {
+            let query = RecordQuery("todo", where: [.compare(.field("due"), .less, .integer(450))], order: order)
+            let plan = try store.plan(of: query)
+            #expect(plan.contains { $0.contains("SEARCH todo USING INDEX sync_index_todo.due (due<?)") }, "\(plan)")
+            #expect(
+                try store.records(matching: query).map(\.id)
+                    == query.matches(among: records, schema: schema).map(\.id))
+        }
+        // The order is free where the index has it.
+        for query in [
+            RecordQuery("todo", where: [Self.early], order: .field("due")),
+            RecordQuery("todo", where: [Self.early, RecordFilter("title", equals: .text("t1"))]),
+        ] {
+            let plan = try store.plan(of: query)
+            #expect(plan.count == 1 && plan[0].contains("SEARCH todo USING INDEX sync_index_todo."), "\(plan)")
+        }
+    }
+
     @Test func `an index appears and disappears with its declaration`() throws {
         let scratch = try Scratch()
         func indexes() throws -> [String] {

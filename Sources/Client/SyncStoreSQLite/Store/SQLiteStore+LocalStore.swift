@@ -45,11 +45,8 @@ extension SQLiteStore: LocalStore {
         let table = try table(query.collection)
         return try read(inTransaction: true) { connection in
             let sql = try Self.sql(for: query, table, on: connection)
-            let statement = try connection.statement(composed: sql.select)
-            defer { statement.reset() }
-            sql.bindSelect(to: statement)
             var records: [Record] = []
-            while try statement.step() { records.append(try table.record(statement)) }
+            try sql.read(on: connection) { statement in records.append(try table.record(statement)) }
             return records
         }
     }
@@ -68,8 +65,8 @@ extension SQLiteStore: LocalStore {
 
     public func count(matching query: RecordQuery) throws(StoreError) -> Int {
         let table = try table(query.collection)
-        return try read { connection in
-            let sql = try QuerySQL(query, table: table)
+        return try read(inTransaction: true) { connection in
+            let sql = try Self.sql(for: query, table, on: connection)
             let statement = try connection.statement(composed: sql.count)
             defer { statement.reset() }
             sql.bindCount(to: statement)
@@ -82,11 +79,8 @@ extension SQLiteStore: LocalStore {
         let table = try table(query.collection)
         return try read(inTransaction: true) { connection in
             let sql = try Self.sql(for: query, table, on: connection)
-            let statement = try connection.prepare("EXPLAIN QUERY PLAN " + sql.select)
-            defer { statement.reset() }
-            sql.bindSelect(to: statement)
             var lines: [String] = []
-            while try statement.step() { lines.append(statement.text(3)) }
+            try sql.explain(on: connection) { lines.append($0) }
             return lines
         }
     }
