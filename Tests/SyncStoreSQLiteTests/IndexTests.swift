@@ -124,6 +124,73 @@ import Testing
         }
     }
 
+    private static let orders = [
+        [RecordOrder(.field("due"))], [RecordOrder(.field("due"), descending: true)],
+        [RecordOrder(.field("due"), missing: .integer(30))],
+        [RecordOrder(.field("due"), descending: true, missing: .integer(30))],
+        [RecordOrder(.field("title"), descending: true), RecordOrder(.field("stars"))],
+        [RecordOrder(.field("due"), descending: true), RecordOrder(.field("title"), descending: true)],
+    ]
+
+    /// Regression test: in descending order, and among records with the same value or none, SQLite read the index from its
+    /// start, so later pages took longer.
+    @Test(arguments: orders)
+    func `a page after a cursor searches the index, and reads nothing before it`(orders: [RecordOrder]) throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(Self.catalog(indexed: true))
+        for number in 1...3 as ClosedRange<UInt64> {
+            let patch: Patch = ["due": .integer(Int64(number)), "title": .text("t\(number)")]
+            _ = try store.commit([.create("todo", Samples.id(number), patch)], in: .default, now: Samples.now)
+        }
+        var query = RecordQuery("todo", limit: 2)
+        query.orders = orders
+        let record = try #require(try store.record("todo", .id(Samples.id(2))))
+        let schema = try #require(store.catalog["todo"])
+        query.cursor = RecordCursor(of: record, orders: orders, schema: schema)
+        for filter in [RecordFilter.everything, .compare(orders[0].term, .notEqual, .null)] {
+            query.filter = filter
+            let plan = try store.plan(of: query)
+            #expect(!plan.contains { $0.contains("SCAN") || $0.contains("MULTI-INDEX") }, "\(plan)")
+            #expect(!plan.contains("USE TEMP B-TREE FOR ORDER BY"), "\(plan)")
+        }
+    }
+
+    @Test(arguments: orders)
+    func `pages by an index hold every record once, with equal and missing values`(orders: [RecordOrder]) throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(Self.catalog(indexed: true))
+        let schema = try #require(store.catalog["todo"])
+        let windows: [(limit: Int?, offset: Int)] = [(nil, 0), (0, 0), (0, 3), (1, 0), (3, 2), (nil, 4), (.max, .max)]
+        for isComplete in [true, false] {
+            for number in 1...14 as ClosedRange<UInt64> {
+                var patch: Patch = ["stars": .integer(Int64(number % 2))]
+                if isComplete || number % 3 > 0 {
+                    patch.set("due", to: .integer(Int64(number % 4) * 15))
+                    patch.set("title", to: .text("t\(number % 5)"))
+                }
+                let id = Samples.id(isComplete ? number : number + 100)
+                _ = try store.commit([.create("todo", id, patch)], in: .default, now: Samples.now)
+            }
+            let records = try store.records(matching: RecordQuery("todo"))
+            for filter in [RecordFilter.everything, .compare(orders[0].term, .notEqual, .null), Self.early] {
+                var query = RecordQuery("todo")
+                (query.orders, query.filter) = (orders, filter)
+                let wanted = query.matches(among: records, schema: schema)
+                #expect(try store.records(matching: query) == wanted)
+                for (position, record) in wanted.enumerated() {
+                    query.cursor = RecordCursor(of: record, orders: orders, schema: schema)
+                    for (limit, offset) in windows {
+                        (query.limit, query.offset) = (limit, offset)
+                        let rest = wanted[(position + 1)...].dropFirst(offset).prefix(limit ?? .max)
+                        let found = try store.records(matching: query)
+                        #expect(found == Array(rest), "\(position) \(limit ?? -1) \(offset)")
+                    }
+                    (query.limit, query.offset) = (nil, 0)
+                }
+            }
+        }
+    }
+
     @Test func `an index appears and disappears with its declaration`() throws {
         let scratch = try Scratch()
         func indexes() throws -> [String] {

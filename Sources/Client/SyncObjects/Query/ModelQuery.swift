@@ -64,7 +64,8 @@ public struct ModelQuery<M: Model>: Sendable {
     /// earlier position.
     ///
     /// The page neither repeats nor skips an object when others are created or deleted between two pages. Its position is
-    /// that of the values that the object has when the query runs; `cursor(of:)` keeps a position.
+    /// that of the values that the object has when the query runs; `cursor(of:)` keeps a position. It costs the same
+    /// wherever it is, if the first sort key is a field with an index, or if there are no sort keys.
     public func after(_ object: Live<M>?) -> ModelQuery {
         with { ($0.predecessor, $0.query.cursor) = (object, nil) }
     }

@@ -41,7 +41,10 @@ struct QuerySQL: Sendable {
             return key
         }
         let first = query.orders.total[0].term
-        sections = try [query.completeFilter].map { part in
+        var hasIndexedOrder = false
+        if case .field(let name) = first { hasIndexedOrder = indexed.contains(name) && keys[0].missing.isNull }
+        let parts = hasIndexedOrder ? query.parts(in: table.model) : [query.completeFilter]
+        sections = try parts.map { part in
             let filter = try part.withoutNeedlessTests(isComplete)
             let isRange = filter.isRange(apartFrom: first) { indexed.contains($0) }
             return Section(filter, keys, ordersByIndex: query.limit != nil || !isRange, table)
@@ -130,5 +133,47 @@ extension QuerySQL.Section {
         statement.bind(1, limit)
         statement.bind(2, offset)
         for (index, value) in values.enumerated() { statement.bind(Int32(index + 3), value) }
+    }
+}
+
+extension RecordQuery {
+    /// Returns filters for parts of the result: each record matches one, and those of one part come before those of the
+    /// next. The first key of the order is a field whose index gives the order.
+    ///
+    /// After a cursor, each part is one range of the index. As a single filter, SQLite would read the index from its start,
+    /// or from the first record with the value of the cursor, so later pages would take longer.
+    fileprivate func parts(in schema: ModelSchema) -> [RecordFilter] {
+        let keys = orders.total
+        guard let cursor, let value = cursor.values.first, case .field(let name) = keys[0].term,
+            let field = schema.field(named: name),
+            let rest = RecordCursor(values: Array(cursor.values.dropFirst())).filter(orders: Array(keys.dropFirst()))
+        else { return [completeFilter] }
+        let (term, isDescending) = (keys[0].term, keys[0].isDescending)
+        var parts = [.compare(term, .equal, value) && rest]
+        switch (value.isNull, isDescending) {
+        case (true, true): break
+        // SQLite does not search an index by IS NOT NULL.
+        case (true, false): parts.append(.compare(term, .greaterOrEqual, field.type.least))
+        case (false, false): parts.append(.compare(term, .greater, value))
+        case (false, true):
+            parts.append(.compare(term, .less, value))
+            if keys[0].missing.isNull { parts.append(.compare(term, .equal, .null)) }
+        }
+        // Of two ranges of one field, SQLite searches by the first.
+        return parts.map { $0 && filter }
+    }
+}
+
+extension FieldType {
+    /// The least value of a field of this type.
+    fileprivate var least: FieldValue {
+        switch self {
+        case .boolean: .boolean(false)
+        case .integer: .integer(.min)
+        case .real: .real(-.greatestFiniteMagnitude)
+        case .text: .text("")
+        case .json: .json("")
+        case .reference: .reference(RecordID(bits: Identifier128(high: 0, low: 0)))
+        }
     }
 }
