@@ -191,6 +191,33 @@ import Testing
         }
     }
 
+    /// Regression test: if a value went missing between two statements of a read, the list had the order of the index.
+    @Test func `a list is read in one transaction, so it is in order while values go missing`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(Self.catalog(indexed: true))
+        for number in 1...9 as ClosedRange<UInt64> {
+            let patch: Patch = ["due": .integer(Int64(number) * 10)]
+            _ = try store.commit([.create("todo", Samples.id(number), patch)], in: .default, now: Samples.now)
+        }
+        let schema = try #require(store.catalog["todo"])
+        let query = RecordQuery("todo", order: RecordOrder(.field("due"), missing: .integer(30)))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for round in 0..<200 {
+                    let patch: Patch = ["due": round.isMultiple(of: 2) ? .null : .integer(90)]
+                    _ = try store.commit([.update("todo", Samples.id(9), patch)], in: .default, now: Samples.now)
+                }
+            }
+            group.addTask {
+                for _ in 0..<400 {
+                    let found = try store.records(matching: query)
+                    #expect(found == query.matches(among: found, schema: schema))
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test func `an index appears and disappears with its declaration`() throws {
         let scratch = try Scratch()
         func indexes() throws -> [String] {
