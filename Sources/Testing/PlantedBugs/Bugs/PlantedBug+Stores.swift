@@ -78,6 +78,25 @@ extension PlantedBug {
                     return sequences
                 }
             }),
+        store(
+            "head taken for reached", breaks: [.I18],
+            "a page that more pages follow counts as the last one", shape: { $0.setting.policy.pageRows = 2 },
+            plant: {
+                $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
+                    let result = try base.apply(page, after: cursor, brake: brake, now: now)
+                    guard case .applied(let stored, let outbox, let count) = result, stored.isComplete else {
+                        return result
+                    }
+                    let reached = StoredSpace(
+                        space: stored.space, cursor: stored.cursor, version: max(page.head, stored.version),
+                        isComplete: true, receipt: stored.receipt, notices: stored.notices)
+                    return .applied(reached, outbox: outbox, changedRecords: count)
+                }
+            }),
+        store(
+            "last sync forgotten", breaks: [.I18], "after a restart, a device does not know when it was last in sync",
+            shape: { $0.rates.killDevice = 0.05 },
+            plant: { $0.onContact = { _ in ServerContact() } }),
         store("stale read", breaks: [.I6], "a read returns another value than the last write") {
             $0.onRead = { record in
                 var record = record

@@ -49,6 +49,7 @@ struct PlantedStore: LocalStore, EngineStore {
         ) throws(StoreError) -> [OutboxSequence] = { (base, number, left, now, newID) throws(StoreError) in
             try base.restore(journal: number, leaving: left, now: now, newID: newID)
         }
+    var onContact: @Sendable (ServerContact) -> ServerContact = { $0 }
     var onRead: @Sendable (Record) -> Record = { $0 }
     var onRecords: @Sendable ([Record]) -> [Record] = { $0 }
     var onOutbox: @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
@@ -161,7 +162,7 @@ struct PlantedStore: LocalStore, EngineStore {
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreError) {
         try base.observe(serverTime, now: now)
     }
-    func contact() throws(StoreError) -> ServerContact { try base.contact() }
+    func contact() throws(StoreError) -> ServerContact { onContact(try base.contact()) }
     func note(_ news: ContactChange, now: WallTime) throws(StoreError) { try base.note(news, now: now) }
     func checkpoint() throws(StoreError) { try base.checkpoint() }
 }

@@ -29,6 +29,7 @@ public final class SimulatedDevice: Sendable {
     private let lostHistory: LostHistoryOracle
     private let brakes: BrakeOracle
     private let journals: JournalOracle
+    private let statuses: StatusOracle
     private let recorder: Recorder?
     private let state: Guarded<State>
 
@@ -97,7 +98,7 @@ public final class SimulatedDevice: Sendable {
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, diskSeed: UInt64,
         pausesClock: Bool, mayOvertake: Bool, observer: any DeviceObserver, tally: FaultTally,
-        lostHistory: LostHistoryOracle, brakes: BrakeOracle, journals: JournalOracle,
+        lostHistory: LostHistoryOracle, brakes: BrakeOracle, journals: JournalOracle, statuses: StatusOracle,
         open: @escaping Opening, connect: @escaping Connect,
         wrap: @escaping @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport,
         recorder: Recorder?
@@ -115,6 +116,7 @@ public final class SimulatedDevice: Sendable {
         self.lostHistory = lostHistory
         self.brakes = brakes
         self.journals = journals
+        self.statuses = statuses
         self.open = open
         self.connect = connect
         self.wrap = wrap
@@ -233,7 +235,10 @@ public final class SimulatedDevice: Sendable {
             policy: policy, logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
             // Only the first process records, because a recorder's ring holds the turns of one engine.
             recorder: isRival ? nil : recorder?(opened, runtime),
-            trace: { [weak self] turn in self?.note(turn, opened, process) })
+            trace: { [weak self, statuses, name] turn in
+                if !isRival { statuses.handled(turn.event, by: name, life: life) }
+                self?.note(turn, opened, process)
+            })
         let task = simulation.start(name) { [weak self] in
             var engineEnd = "the engine has ended"
             do {

@@ -22,6 +22,7 @@ extension World {
         for device in devices {
             guard let store = device.store else { continue }
             try checkItStops(device)
+            try checkStatus(of: device, store)
             // Contents that have not changed since the last successful check are still correct.
             let changes = device.disk.count(of: .changes)
             let needsFile = readsFiles && checkedFiles[device.name] != changes
@@ -107,6 +108,19 @@ extension World {
         }
     }
 
+    /// Checks the status of a running engine, which has handled everything that was ready (I18).
+    private func checkStatus(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
+        guard !asleep.contains(device.name), device.timeSinceStop == nil, device.engineEnd == nil,
+            device.process?.isDead == false, let status = device.status
+        else { return }
+        try device.disk.withoutFaults {
+            try statuses.check(
+                status, of: device.name, life: device.life, isLinked: device.reachability.current == .up,
+                faults: device.disk.faultCount, stored: store.session().spaces,
+                outboxCount: { try outbox(of: device, store).count })
+        }
+    }
+
     /// Checks that notices wait on the server while the journal has no room for them, and only then (I19).
     private func checkNotices(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         guard device.storage.hasSmallJournal else { return }
@@ -161,6 +175,10 @@ extension World {
             guard let store = device.store else { continue }
             try checkFile(of: device, store)
             try checkNothingIsLeft(of: device)
+            guard let status = device.status, status.connection == .online, status.contact.lastSync != nil else {
+                throw Violation(
+                    .I18, "\(device.name) is at rest, and says \(device.status.map { "\($0)" } ?? "nothing")")
+            }
             let outbox = try store.outbox(limit: .max)
             guard outbox.isEmpty else { throw Violation(.I4, "\(device.name) still has \(outbox.count) to send") }
             // Checks that the whole journal can be read.

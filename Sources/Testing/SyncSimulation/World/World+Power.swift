@@ -39,5 +39,6 @@ extension World {
         journals.reset(device.name)
         brakes.rolledBack(device.name)
         lostHistory.rolledBack(device.name)
+        statuses.resetTime(device.name)
     }
 }

@@ -26,6 +26,7 @@ extension World {
             count(.rivalEngine)
             do {
                 deviceOracle.hasTwoEngines(device.name)
+                statuses.hasTwoEngines(device.name)
                 network.watch.reset(device.name + ".rival")
                 try device.startRival()
                 simulation.note("has a second engine", by: device.name)

@@ -22,6 +22,7 @@ public final class World {
     let lostHistory: LostHistoryOracle
     let messages: MessageOracle
     let journals: JournalOracle
+    let statuses = StatusOracle()
     let brakes: BrakeOracle
     let access: AccessOracle
     let histories: WorldHistories
@@ -151,7 +152,7 @@ public final class World {
             },
             open: { process, build in try parts.openAuthority(process, build, access.rules, histories) })
         self.server = server
-        devices = (0..<setting.devices).map { [tally] place in
+        devices = (0..<setting.devices).map { [tally, statuses] place in
             let name = Party.device(place).description
             var storage = DeviceStorage()
             storage.durability = setting.unflushed.contains(place) ? .normal : .full
@@ -163,7 +164,7 @@ public final class World {
                 storage: storage, diskSeed: script.diskSeed(of: .device(place)),
                 pausesClock: setting.pausing.contains(place), mayOvertake: setting.isServerEarlier,
                 observer: DeviceObservers(all: [history, deviceOracle]), tally: tally,
-                lostHistory: lostHistory, brakes: brakes, journals: journals,
+                lostHistory: lostHistory, brakes: brakes, journals: journals, statuses: statuses,
                 open: { process, runtime, storage in
                     let store = try parts.openStore(process, runtime, storage)
                     let known = Set(try store.session().spaces.map(\.space))

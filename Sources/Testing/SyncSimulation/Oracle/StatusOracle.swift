@@ -1,0 +1,112 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// A check that the status of an engine is true at every step, not only at rest (I18).
+///
+/// A device that says it is in sync has an empty outbox, and each space at the newest version that the last page named. It
+/// says that it is offline exactly while it has no link. The time of the last sync goes back only with the clock.
+final class StatusOracle: Sendable {
+    private struct Device: Sendable {
+        /// The life of the process that the other properties, except `lastSync`, belong to.
+        var life = 0
+        /// The newest version that the last page of each space named when it arrived.
+        var arrived: [SpaceID: Version] = [:]
+        /// The same of the last page that was applied.
+        var heads: [SpaceID: Version] = [:]
+        /// Whether another process has written to the database. An engine learns of that only after some time.
+        var hasTwoEngines = false
+        var lastSync: WallTime?
+        /// Whether the next sync may be earlier than the last one, by the clock of the device.
+        var mayGoBack = false
+        /// The number of faults of the device's disk so far. A fault may prevent that the time of the last sync is stored.
+        var faults = 0
+    }
+
+    private let devices = Guarded([String: Device]())
+
+    /// Records an event that the engine of a device has handled.
+    func handled(_ event: SyncEvent, by device: String, life: Int) {
+        devices.withLock { devices in
+            var known = devices[device] ?? Device()
+            if known.life != life {
+                known = Device(
+                    life: life, lastSync: known.lastSync, mayGoBack: known.mayGoBack, faults: known.faults)
+            }
+            switch event {
+            case .server(.pullEnded(_, let space, .success(.page(let page)))):
+                known.arrived[space] = max(page.head, page.version)
+            case .store(.pageApplied(let space, .applied)): known.heads[space] = known.arrived[space]
+            case .store(.spaceVacated(let space, .vacated)), .store(.cursorReset(let space)): known.heads[space] = nil
+            case .store(.sessionChanged): (known.arrived, known.heads) = ([:], [:])
+            case .host, .device, .server, .store: break
+            }
+            devices[device] = known
+        }
+    }
+
+    /// Records that a second engine writes to the database of a device.
+    func hasTwoEngines(_ device: String) {
+        devices.withLock { $0[device, default: Device()].hasTwoEngines = true }
+    }
+
+    /// Records that the clock of the device was changed or its file was replaced. The next time of a sync may be earlier.
+    func resetTime(_ device: String) {
+        devices.withLock { $0[device, default: Device()].mayGoBack = true }
+    }
+
+    /// Checks the status of an engine that has handled everything that was ready.
+    ///
+    /// - Parameters:
+    ///   - isLinked: whether the device has a link.
+    ///   - faults: the number of faults of the device's disk so far.
+    ///   - stored: the spaces in the database.
+    ///   - outboxCount: returns the number of transactions in the outbox.
+    func check(
+        _ status: SyncStatus, of device: String, life: Int, isLinked: Bool, faults: Int, stored: [StoredSpace],
+        outboxCount: () throws -> Int
+    ) throws {
+        let known = devices.withLock { devices in
+            defer {
+                if devices[device]?.lastSync != status.contact.lastSync { devices[device]?.mayGoBack = false }
+                if devices[device]?.faults != faults { devices[device]?.mayGoBack = true }
+                devices[device]?.lastSync = status.contact.lastSync
+                devices[device]?.faults = faults
+            }
+            return devices[device]
+        }
+        guard let known, known.life == life else { return }
+        if faults == known.faults, !known.mayGoBack, let before = known.lastSync,
+            status.contact.lastSync.map({ $0 < before }) ?? true
+        {
+            throw Violation(
+                .I18,
+                "\(device) was last in sync at \(before), and now says \(status.contact.lastSync.map { "\($0)" } ?? "never")"
+            )
+        }
+        switch status.connection {
+        case .notRunning, .stopped: return
+        case .offline:
+            if isLinked { throw Violation(.I18, "\(device) has a link, and says that it is offline") }
+        case .connecting, .online, .waiting, .paused, .storeFailed, .recovering, .refused:
+            if !isLinked {
+                throw Violation(.I18, "\(device) has no link, and says that its connection is \(status.connection)")
+            }
+        }
+        guard status.isInSync, !known.hasTwoEngines else { return }
+        let count = try outboxCount()
+        guard count == 0 else {
+            throw Violation(.I18, "\(device) says that it is in sync, and its outbox has \(count) transactions")
+        }
+        for space in status.spaces where space.hasAccess {
+            guard let stored = stored.first(where: { $0.space == space.space }), stored.isComplete,
+                stored.version >= known.heads[space.space] ?? .zero
+            else {
+                throw Violation(
+                    .I18,
+                    "\(device) says that \(space.space) is in sync at \(space.version), and has not reached version \(known.heads[space.space] ?? .zero), which the server named"
+                )
+            }
+        }
+    }
+}
