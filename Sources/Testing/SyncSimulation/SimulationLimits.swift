@@ -22,6 +22,8 @@ public enum SimulationLimits {
     /// One day: the unit of long pauses, of clock errors, and of forged times. A device that is suspended during a pause of
     /// at least this length counts as sleeping for days.
     public static let day = Duration.seconds(86_400)
+    /// The time after which a response from the server no longer arrives.
+    public static let latestResponse = Duration.seconds(3_600)
     /// The number of outbox entries to read at once where the whole outbox is not needed.
     public static let outboxPart = 16
     /// A device with n outbox entries is checked in full only every (n / 24 + 1)th time.

@@ -121,7 +121,11 @@ extension PlantedBug {
         },
         store(
             "gap in the feed ignored", breaks: [.I5, .I4, .I7],
-            "a commit that a page leaves out counts as one that changed nothing", shape: { $0.rates.lie = 0.6 },
+            "a commit that a page leaves out counts as one that changed nothing",
+            shape: {
+                $0.rates.lie = 0.6
+                $0.steps = 300
+            },
             plant: {
                 $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                     do throws(StoreError) {
@@ -256,7 +260,7 @@ extension PlantedBug {
             }
         },
         store(
-            "epoch ignored", breaks: [.I15, .I18, .I16],
+            "epoch ignored", breaks: [.I15, .I18, .I16, .I8],
             "a new epoch in the hello is not adopted",
             shape: { $0.rates.restoreServer = 0.02 },
             plant: {

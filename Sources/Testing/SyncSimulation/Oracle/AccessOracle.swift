@@ -15,6 +15,8 @@ final class AccessOracle: Sendable {
     private struct State: Sendable {
         var withdrawn: Set<Right> = []
         var everWithdrawn: Set<Right> = []
+        /// The time at which each right was last given back.
+        var givenBack: [Right: Duration] = [:]
     }
 
     /// The principal of the world's own reader and of the stranger who forges pushes. It always has access to every
@@ -36,10 +38,13 @@ final class AccessOracle: Sendable {
     /// Removes a right, or gives it back if it was removed.
     ///
     /// - Returns: whether the principal has the right now.
-    func change(of principal: Principal, in space: SpaceID) -> Bool {
+    func change(of principal: Principal, in space: SpaceID, at now: Duration) -> Bool {
         let right = Right(principal: principal, space: space)
         return state.withLock { state in
-            if state.withdrawn.remove(right) != nil { return true }
+            if state.withdrawn.remove(right) != nil {
+                state.givenBack[right] = now
+                return true
+            }
             state.withdrawn.insert(right)
             state.everWithdrawn.insert(right)
             return false
@@ -53,6 +58,16 @@ final class AccessOracle: Sendable {
     /// Returns whether the principal was ever without access, so that the server may have told it so.
     func wasWithdrawn(from principal: Principal, _ space: SpaceID) -> Bool {
         state.withLock { $0.everWithdrawn.contains(Right(principal: principal, space: space)) }
+    }
+
+    /// Returns whether a device of the principal may have been told since `time` that it has no access.
+    func mayHaveBeenTold(_ principal: Principal, ofLosing space: SpaceID, since time: Duration) -> Bool {
+        let right = Right(principal: principal, space: space)
+        return state.withLock { state in
+            if state.withdrawn.contains(right) { return true }
+            // A response may arrive long after the server has sent it.
+            return state.givenBack[right].map { time <= $0 + SimulationLimits.latestResponse } ?? false
+        }
     }
 
     /// The rules that a process of the server reads when it starts.

@@ -19,6 +19,8 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
         var hasTwoEngines = false
         /// Whether the device may have received false or outdated responses.
         var isMisled = false
+        /// Whether these two causes have ended.
+        var isFreed = false
     }
 
     private struct Stamps: Sendable {
@@ -65,6 +67,25 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
         state.withLock { state in
             state.devices[device, default: Device()].isOfDoubtfulOrigin = true
             state.devices[device, default: Device()].hasTwoEngines = true
+            state.devices[device, default: Device()].isFreed = false
+        }
+    }
+
+    /// Records that the device has one engine again, and that the responses are those of the server.
+    func isFreed(_ device: String) {
+        state.withLock { $0.devices[device]?.isFreed = true }
+    }
+
+    /// Records that the engine of a device says that it is in sync. What it has received from others has no effect then, if
+    /// they are gone.
+    func isInSync(_ device: String) {
+        state.withLock { state in
+            guard let known = state.devices[device], known.isFreed else { return }
+            // The other engine may have changed the identity.
+            if known.hasTwoEngines { state.devices[device]?.identity = nil }
+            state.devices[device]?.hasTwoEngines = false
+            state.devices[device]?.isMisled = false
+            state.devices[device]?.isFreed = false
         }
     }
 
@@ -75,7 +96,10 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
 
     /// Records that a cache answers in the server's place, or that the server gives false responses.
     func isMisled(_ device: String) {
-        state.withLock { $0.devices[device, default: Device()].isMisled = true }
+        state.withLock { state in
+            state.devices[device, default: Device()].isMisled = true
+            state.devices[device, default: Device()].isFreed = false
+        }
     }
 
     // MARK: Actions of devices

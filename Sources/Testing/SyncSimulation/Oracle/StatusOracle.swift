@@ -19,6 +19,13 @@ final class StatusOracle: Sendable {
         var lastSync: WallTime?
         /// Whether the next sync may be earlier than the last one, by the clock of the device.
         var mayGoBack = false
+        /// Whether the status of this life has not been checked yet. The time of the last sync may be that of an earlier one,
+        /// because the process ended before the time was stored.
+        var isNew = false
+        /// Whether the time of the last sync may be unknown, because a process may have ended before it was stored at all.
+        var mayForget = false
+        /// Whether the disk was full or read-only, so that a process may have ended before the time was stored.
+        var wasDiskFull = false
         /// The number of faults of the device's disk so far. A fault may prevent that the time of the last sync is stored.
         var faults = 0
     }
@@ -30,8 +37,10 @@ final class StatusOracle: Sendable {
         devices.withLock { devices in
             var known = devices[device] ?? Device()
             if known.life != life {
+                let mayForget = known.mayForget || known.mayGoBack || known.wasDiskFull || known.faults > 0
                 known = Device(
-                    life: life, lastSync: known.lastSync, mayGoBack: known.mayGoBack, faults: known.faults)
+                    life: life, lastSync: known.lastSync, mayGoBack: known.mayGoBack, isNew: true, mayForget: mayForget,
+                    wasDiskFull: known.wasDiskFull, faults: known.faults)
             }
             switch event {
             case .server(.pullEnded(_, let space, .success(.page(let page)))):
@@ -50,6 +59,11 @@ final class StatusOracle: Sendable {
         devices.withLock { $0[device, default: Device()].hasTwoEngines = true }
     }
 
+    /// Records that the disk of a device is full or read-only.
+    func diskIsFull(_ device: String) {
+        devices.withLock { $0[device, default: Device()].wasDiskFull = true }
+    }
+
     /// Records that the clock of the device was changed or its file was replaced. The next time of a sync may be earlier.
     func resetTime(_ device: String) {
         devices.withLock { $0[device, default: Device()].mayGoBack = true }
@@ -66,18 +80,24 @@ final class StatusOracle: Sendable {
         _ status: SyncStatus, of device: String, life: Int, isLinked: Bool, faults: Int, stored: [StoredSpace],
         outboxCount: () throws -> Int
     ) throws {
-        let known = devices.withLock { devices in
-            defer {
-                if devices[device]?.lastSync != status.contact.lastSync { devices[device]?.mayGoBack = false }
-                if devices[device]?.faults != faults { devices[device]?.mayGoBack = true }
-                devices[device]?.lastSync = status.contact.lastSync
-                devices[device]?.faults = faults
+        // An engine that has not started does not know the time of the last sync yet.
+        if status.connection == .notRunning { return }
+        let known = devices.withLock { devices -> Device? in
+            guard let known = devices[device], known.life == life else { return nil }
+            // Syncs between the causes of a step back may not have been checked, as while the device was suspended. So a
+            // cause permits a step back until there is one.
+            if let before = known.lastSync, status.contact.lastSync.map({ $0 < before }) ?? true {
+                devices[device]?.mayGoBack = false
             }
-            return devices[device]
+            (devices[device]?.isNew, devices[device]?.mayForget) = (false, false)
+            if known.faults != faults { devices[device]?.mayGoBack = true }
+            devices[device]?.lastSync = status.contact.lastSync
+            devices[device]?.faults = faults
+            return known
         }
-        guard let known, known.life == life else { return }
-        if faults == known.faults, !known.mayGoBack, let before = known.lastSync,
-            status.contact.lastSync.map({ $0 < before }) ?? true
+        guard let known else { return }
+        if faults == known.faults, let before = known.lastSync,
+            status.contact.lastSync.map({ $0 < before && !known.mayGoBack && !known.isNew }) ?? !known.mayForget
         {
             throw Violation(
                 .I18,

@@ -113,6 +113,7 @@ extension World {
         guard !asleep.contains(device.name), device.timeSinceStop == nil, device.engineEnd == nil,
             device.process?.isDead == false, let status = device.status
         else { return }
+        if status.isInSync { deviceOracle.isInSync(device.name) }
         try device.disk.withoutFaults {
             try statuses.check(
                 status, of: device.name, life: device.life, isLinked: device.reachability.current == .up,
@@ -146,8 +147,8 @@ extension World {
             try device.store.map { try UserOracle.Findings(device.name, $0, device.status) }
         }
         let owners = Dictionary(uniqueKeysWithValues: devices.map { ($0.name, [$0.owner, Principal(name: $0.name)]) })
-        try userOracle.check(shown, mayLackNotices: hasTrimmedConflicts) { device, space in
-            (owners[device] ?? []).contains { access.wasWithdrawn(from: $0, space) }
+        try userOracle.check(shown, mayLackNotices: hasTrimmedConflicts) { device, space, time in
+            (owners[device] ?? []).contains { access.mayHaveBeenTold($0, ofLosing: space, since: time) }
         }
         try userOracle.checkSpaces(shown)
         for (left, right) in zip(shown, shown.dropFirst()) {

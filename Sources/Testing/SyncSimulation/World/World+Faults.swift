@@ -250,7 +250,7 @@ extension World {
             guard let owner = device(at: place)?.owner, script.setting.spaces.indices.contains(index) else { return }
             count(.accessChanged)
             let space = script.setting.spaces[index]
-            let hasIt = access.change(of: owner, in: space)
+            let hasIt = access.change(of: owner, in: space, at: simulation.now)
             simulation.note("\(owner.name) may \(hasIt ? "again" : "no more") use \(space)", by: "server", as: .fault)
             // The server reads its access rules when a process starts.
             guard server.isUp else { return }

@@ -36,9 +36,11 @@ extension World {
         case .diskFilled(let room):
             count(.deviceDiskFilled)
             device.disk.fill(leaving: room)
+            statuses.diskIsFull(device.name)
         case .diskReadOnly:
             count(.deviceDiskReadOnly)
             device.disk.setReadOnly(true)
+            statuses.diskIsFull(device.name)
         case .userChanges(let isAnnounced):
             // The account that first exchanges something with the server owns the database. It must not be a guest.
             guard device.isUp, let store = device.store else { return }
@@ -98,6 +100,7 @@ extension World {
         device.disk.release()
         network.endScripts(for: device.name)
         device.endRival()
+        deviceOracle.isFreed(device.name)
     }
 }
 

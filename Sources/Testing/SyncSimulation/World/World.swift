@@ -118,7 +118,7 @@ public final class World {
         self.feed = feed
         let histories = WorldHistories(simulation: simulation, history: history, violations: violations)
         self.histories = histories
-        let userOracle = UserOracle(catalog: WorldCatalog.catalog)
+        let userOracle = UserOracle(catalog: WorldCatalog.catalog, now: { simulation.now })
         self.userOracle = userOracle
         let deviceOracle = DeviceOracle(mayOvertake: setting.isServerEarlier, violations: violations)
         self.deviceOracle = deviceOracle

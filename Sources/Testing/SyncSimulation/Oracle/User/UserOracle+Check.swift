@@ -64,9 +64,10 @@ extension UserOracle {
     ///
     /// - Parameters:
     ///   - mayLackNotices: whether the server has removed notices, so that a device may say that some are missing.
-    ///   - mayHaveLostAccess: whether a device's user may have lost access to a space.
+    ///   - mayHaveLostAccess: whether a device's user may have lost access to a space since a time.
     func check(
-        _ all: [Findings], mayLackNotices: Bool, mayHaveLostAccess: (_ device: String, SpaceID) -> Bool
+        _ all: [Findings], mayLackNotices: Bool,
+        mayHaveLostAccess: (_ device: String, SpaceID, _ since: Duration) -> Bool
     ) throws(Violation) {
         if !mayLackNotices, let found = all.first(where: \.journal.saysThatNoticesAreMissing) {
             throw Violation(
@@ -145,7 +146,7 @@ extension UserOracle {
 }
 
 extension UserOracle.Claim {
-    fileprivate func mustExist(_ mayHaveLostAccess: (String, SpaceID) -> Bool) -> Bool {
-        !holders.isEmpty && !isUncertain && !holders.union(restorers).contains { mayHaveLostAccess($0, space) }
+    fileprivate func mustExist(_ mayHaveLostAccess: (String, SpaceID, Duration) -> Bool) -> Bool {
+        !holders.isEmpty && !isUncertain && !holders.union(restorers).contains { mayHaveLostAccess($0, space, made) }
     }
 }

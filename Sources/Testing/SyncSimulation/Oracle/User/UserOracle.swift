@@ -49,6 +49,8 @@ final class UserOracle: Sendable {
         /// The devices on which a user made the change. With several, a value cannot be attributed to one of them.
         var authors: Set<String> = []
         var space: SpaceID
+        /// The time at which a user last made the change, since the start of the world.
+        var made = Duration.zero
         /// Whether a user has seen the change in the journal.
         var isReported = false
         /// The devices on which a user has written the value again by restoring everything that was lost, and the authors
@@ -88,9 +90,12 @@ final class UserOracle: Sendable {
 
     let state = Guarded(State())
     let catalog: SchemaCatalog
+    private let now: @Sendable () -> Duration
 
-    init(catalog: SchemaCatalog) {
+    /// - Parameter now: returns the time since the start of the world.
+    init(catalog: SchemaCatalog, now: @escaping @Sendable () -> Duration) {
         self.catalog = catalog
+        self.now = now
     }
 
     // MARK: Actions of users
@@ -122,7 +127,7 @@ final class UserOracle: Sendable {
             state.enter(values(enteredBy: edits), in: space, on: device)
             for change in changes(edits, shown, over: stored ?? shown) {
                 state.noteReplaced(by: change, on: device, isSaved: true)
-                state.note(change, on: device, in: space, isSaved: true)
+                state.note(change, on: device, in: space, at: now(), isSaved: true)
             }
         }
     }
@@ -159,7 +164,7 @@ final class UserOracle: Sendable {
                     if offered.values.contains(saved) { state.values[saved]?.restorers.insert(device) }
                     continue
                 }
-                state.values[saved, default: Claim(space: space)].isRestored(on: device)
+                state.values[saved, default: Claim(space: space)].isRestored(on: device, at: now())
             }
         }
     }
@@ -168,7 +173,7 @@ final class UserOracle: Sendable {
     func writtenAgain(_ saved: Saved, in space: SpaceID, on device: String) {
         state.withLock { state in
             guard !state.replaced.contains(saved) else { return }
-            state.values[saved, default: Claim(space: space)].isRestored(on: device)
+            state.values[saved, default: Claim(space: space)].isRestored(on: device, at: now())
         }
     }
 
@@ -203,7 +208,7 @@ final class UserOracle: Sendable {
             state.enter(values(enteredBy: edits), in: space, on: device)
             for change in changes(edits, shown, over: stored ?? shown) {
                 state.noteReplaced(by: change, on: device, isSaved: false)
-                state.note(change, on: device, in: space, isSaved: false)
+                state.note(change, on: device, in: space, at: now(), isSaved: false)
             }
         }
     }
@@ -472,15 +477,15 @@ extension UserOracle.State {
     }
 
     fileprivate mutating func note(
-        _ change: UserOracle.Change, on device: String, in space: SpaceID, isSaved: Bool
+        _ change: UserOracle.Change, on device: String, in space: SpaceID, at now: Duration, isSaved: Bool
     ) {
         switch change {
         case .value(let saved, let old, _):
             if let old { replaced.insert(UserOracle.Saved(field: saved.field, value: old)) }
-            values[saved, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
+            values[saved, default: UserOracle.Claim(space: space)].add(device, at: now, isSaved: isSaved)
         case .delete(let address, let seen, _):
             replaced.formUnion(seen)
-            deletes[address, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
+            deletes[address, default: UserOracle.Claim(space: space)].add(device, at: now, isSaved: isSaved)
         }
     }
 
@@ -491,13 +496,15 @@ extension UserOracle.State {
 }
 
 extension UserOracle.Claim {
-    fileprivate mutating func add(_ device: String, isSaved: Bool) {
+    fileprivate mutating func add(_ device: String, at now: Duration, isSaved: Bool) {
+        made = max(made, now)
         authors.insert(device)
         if isSaved { holders.insert(device) }
     }
 
     /// Records that the user of a device has written the value again by restoring everything that was lost.
-    fileprivate mutating func isRestored(on device: String) {
+    fileprivate mutating func isRestored(on device: String, at now: Duration) {
+        made = max(made, now)
         restorers.insert(device)
         guard isReported || holders.isEmpty || authors.count != 1 else { return }
         // Nobody had to find the value any more. Now this user has to.
