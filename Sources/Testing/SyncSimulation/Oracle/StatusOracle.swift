@@ -89,7 +89,8 @@ final class StatusOracle: Sendable {
             if let before = known.lastSync, status.contact.lastSync.map({ $0 < before }) ?? true {
                 devices[device]?.mayGoBack = false
             }
-            (devices[device]?.isNew, devices[device]?.mayForget) = (false, false)
+            devices[device]?.isNew = false
+            devices[device]?.mayForget = false
             if known.faults != faults { devices[device]?.mayGoBack = true }
             devices[device]?.lastSync = status.contact.lastSync
             devices[device]?.faults = faults
