@@ -7,10 +7,19 @@ import Testing
 
 /// Tests the lock of all writes of a client.
 @Suite(.ring(.unit)) struct AsyncMutexTests {
+    private final class PersonThread: SerialExecutor {
+        private let queue = DispatchQueue(label: "person")
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        }
+    }
+
     /// An actor whose thread can be kept busy.
     private actor Person {
-        private let queue = DispatchSerialQueue(label: "person")
-        nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+        private let thread = PersonThread()
+        nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
         private(set) var turns = 0
 
         func write(_ mutex: AsyncMutex) async {

@@ -1,6 +1,7 @@
 import Foundation
 import Observation
 import SyncConcurrency
+import SyncCore
 import SyncModel
 import SyncObjects
 import SyncTestKit
