@@ -22,8 +22,7 @@ extension JSONWriter {
             member("receipt", receipt.cursor.rawValue)
             member("receipt_version", receipt.version.rawValue)
         }
-        if let notices = stored.notices, notices.after > 0 { member("notices_after", notices.after) }
-        if stored.noticesWait { member("notices_wait", true) }
+        if let notices = stored.notices { member("notices_after", notices.after) }
     }
 
     mutating func outbox(_ outbox: OutboxSummary) {
@@ -107,9 +106,9 @@ extension RecordingNode {
             version: try member("version").version(), isComplete: try member("complete").boolean(),
             hasAccess: try optional("access")?.boolean() ?? true,
             receipt: receipt,
-            notices: Redaction.notices(
-                after: Int64(try optional("notices_after")?.count() ?? 0),
-                wait: try optional("notices_wait")?.boolean() ?? false))
+            notices: try optional("notices_after").map { node throws(RecordingError) in
+                Redaction.notices(after: Int64(try node.count()))
+            })
     }
 
     func outbox() throws(RecordingError) -> OutboxSummary {

@@ -85,14 +85,11 @@ package struct Redaction: Sendable {
         StoredSpace(
             space: space(stored.space), cursor: cursor(stored.cursor), version: stored.version,
             isComplete: stored.isComplete, hasAccess: stored.hasAccess, receipt: receipt(stored.receipt),
-            notices: Self.notices(after: stored.notices?.after ?? 0, wait: stored.noticesWait))
+            notices: stored.notices.map { Self.notices(after: $0.after) })
     }
 
-    /// Returns a request of which only the number of the last known notice is known; nil if notices wait for room in the
-    /// journal.
-    static func notices(after number: Int64, wait: Bool) -> NoticeRequest? {
-        wait ? nil : NoticeRequest(clients: [], after: number)
-    }
+    /// Returns a request of which only the number of the last known notice is known.
+    static func notices(after number: Int64) -> NoticeRequest { NoticeRequest(clients: [], after: number) }
 
     func receipt(_ receipt: CommitReceipt?) -> CommitReceipt? {
         receipt.map {

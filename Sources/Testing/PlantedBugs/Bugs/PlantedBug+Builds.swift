@@ -70,8 +70,8 @@ extension PlantedBug {
                 .plantingInStores(
                     """
                     CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON sync_outbox
-                    WHEN instr(NEW.payload, '"unshown":["label') BEGIN
-                        UPDATE sync_outbox SET payload = replace(payload, '"unshown":["label', '"unshown":["labex')
+                    WHEN instr(NEW.payload, '"unshown"') BEGIN
+                        UPDATE sync_outbox SET payload = replace(payload, '"motto"', '"mottx"')
                         WHERE sequence = NEW.sequence;
                         UPDATE sync_outbox SET checksum = planted_checksum(payload) WHERE sequence = NEW.sequence;
                     END
@@ -79,7 +79,8 @@ extension PlantedBug {
             },
             shape: {
                 earlierDevice(&$0)
-                $0.rates.upgrade = 0.001
+                $0.rates.upgrade = 0
+                $0.steps = 400
             }
         )
         .ofStoredRows,

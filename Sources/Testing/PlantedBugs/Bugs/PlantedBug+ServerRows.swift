@@ -154,6 +154,7 @@ extension PlantedBug {
             """,
             shape: {
                 // A device must delete a record that an offline device has just started to refer to.
+                $0.setting.hasForms = false
                 $0.setting.devices = 4
                 $0.rates.dropLink = 0.08
                 $0.rates.recover = 0.3

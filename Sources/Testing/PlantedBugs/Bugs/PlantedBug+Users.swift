@@ -69,6 +69,26 @@ extension PlantedBug {
                 }
             }, shape: editForms),
         PlantedBug(
+            "forms compared by version", breaks: [.I1],
+            "an edit in a form replaces a value of the same device that its user did not see",
+            parts: {
+                .wrappingStores {
+                    $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
+                        var known = seen
+                        for (address, fields) in seen {
+                            guard let record = try base.record(address.collection, .id(address.id)),
+                                let schema = base.catalog[address.collection]
+                            else { continue }
+                            for (name, field) in fields {
+                                guard let position = schema.position(of: name) else { continue }
+                                known[address]?[name] = SeenField(record.values[position], at: field.version)
+                            }
+                        }
+                        return try base.commit(edits, seen: known, in: space, now: now)
+                    }
+                }
+            }, shape: editForms),
+        PlantedBug(
             "delete in a form taken for the newest", breaks: [.I1],
             "a delete in a form claims to have seen values that arrived after the form was opened",
             parts: {

@@ -5,10 +5,10 @@ import SyncModel
 /// A check that the status of an engine is true at every step, not only at rest (I18).
 ///
 /// A device that says it is in sync has an empty outbox, and each space at the newest version that the last page named. It
-/// says that it is offline exactly while it has no link. The time of the last sync goes back only with the clock.
+/// says that it is offline exactly while it has no link. It does not forget that it was in sync.
 final class StatusOracle: Sendable {
     private struct Device: Sendable {
-        /// The life of the process that the other properties, except `lastSync`, belong to.
+        /// The life of the process that the versions belong to.
         var life = 0
         /// The newest version that the last page of each space named when it arrived.
         var arrived: [SpaceID: Version] = [:]
@@ -16,13 +16,10 @@ final class StatusOracle: Sendable {
         var heads: [SpaceID: Version] = [:]
         /// Whether another process has written to the database. An engine learns of that only after some time.
         var hasTwoEngines = false
-        var lastSync: WallTime?
-        /// Whether the next sync may be earlier than the last one, by the clock of the device.
-        var mayGoBack = false
-        /// Whether the status of this life has not been checked yet. The time of the last sync may be that of an earlier one,
-        /// because the process ended before the time was stored.
-        var isNew = false
-        /// Whether the time of the last sync may be unknown, because a process may have ended before it was stored at all.
+        /// Whether the device has said when it was last in sync.
+        var hasSynced = false
+        /// Whether the device may have forgotten its last sync, because its file was replaced, or because a process may have
+        /// ended before the time was stored.
         var mayForget = false
         /// Whether the disk was full or read-only, so that a process may have ended before the time was stored.
         var wasDiskFull = false
@@ -37,9 +34,9 @@ final class StatusOracle: Sendable {
         devices.withLock { devices in
             var known = devices[device] ?? Device()
             if known.life != life {
-                let mayForget = known.mayForget || known.mayGoBack || known.wasDiskFull || known.faults > 0
                 known = Device(
-                    life: life, lastSync: known.lastSync, mayGoBack: known.mayGoBack, isNew: true, mayForget: mayForget,
+                    life: life, hasSynced: known.hasSynced,
+                    mayForget: known.mayForget || known.wasDiskFull || known.faults > 0,
                     wasDiskFull: known.wasDiskFull, faults: known.faults)
             }
             switch event {
@@ -64,9 +61,9 @@ final class StatusOracle: Sendable {
         devices.withLock { $0[device, default: Device()].wasDiskFull = true }
     }
 
-    /// Records that the clock of the device was changed or its file was replaced. The next time of a sync may be earlier.
-    func resetTime(_ device: String) {
-        devices.withLock { $0[device, default: Device()].mayGoBack = true }
+    /// Records that the file of the device was replaced.
+    func fileIsReplaced(_ device: String) {
+        devices.withLock { $0[device, default: Device()].mayForget = true }
     }
 
     /// Checks the status of an engine that has handled everything that was ready.
@@ -84,26 +81,14 @@ final class StatusOracle: Sendable {
         if status.connection == .notRunning { return }
         let known = devices.withLock { devices -> Device? in
             guard let known = devices[device], known.life == life else { return nil }
-            // Syncs between the causes of a step back may not have been checked, as while the device was suspended. So a
-            // cause permits a step back until there is one.
-            if let before = known.lastSync, status.contact.lastSync.map({ $0 < before }) ?? true {
-                devices[device]?.mayGoBack = false
-            }
-            devices[device]?.isNew = false
-            devices[device]?.mayForget = false
-            if known.faults != faults { devices[device]?.mayGoBack = true }
-            devices[device]?.lastSync = status.contact.lastSync
+            devices[device]?.mayForget = faults != known.faults
+            devices[device]?.hasSynced = status.contact.lastSync != nil
             devices[device]?.faults = faults
             return known
         }
         guard let known else { return }
-        if faults == known.faults, let before = known.lastSync,
-            status.contact.lastSync.map({ $0 < before && !known.mayGoBack && !known.isNew }) ?? !known.mayForget
-        {
-            throw Violation(
-                .I18,
-                "\(device) was last in sync at \(before), and now says \(status.contact.lastSync.map { "\($0)" } ?? "never")"
-            )
+        if faults == known.faults, known.hasSynced, !known.mayForget, status.contact.lastSync == nil {
+            throw Violation(.I18, "\(device) was in sync, and now says that it never was")
         }
         switch status.connection {
         case .notRunning, .stopped: return

@@ -91,7 +91,7 @@ struct Workload: Sendable {
         }
         switch random.below(100) {
         case ..<20:
-            return .write([.create("customer", identifier(now), customer(try pick("customer", store)))], in: space)
+            return .write([.create("customer", identifier(now), newCustomer(try pick("customer", store)))], in: space)
         case ..<22: return .write([.create("customer", importedIdentifier(), customer(nil))], in: space)
         case ..<32:
             guard let painter = try pick("customer", store) else { return nil }
@@ -216,6 +216,12 @@ struct Workload: Sendable {
     private mutating func text() -> String {
         written += 1
         return random.chance(0.1) ? "\(name).\(written) \u{1F3DD} \"'\\\u{0301}" : "text \(name).\(written)"
+    }
+
+    private mutating func newCustomer(_ neighbour: RecordID?) -> Patch {
+        var patch = customer(neighbour)
+        if hasForms, forms.chance(0.5) { patch.set("motto", to: .text(text())) }
+        return patch
     }
 
     private mutating func customer(_ neighbour: RecordID?) -> Patch {

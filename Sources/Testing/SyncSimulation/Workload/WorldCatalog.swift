@@ -38,6 +38,7 @@ public enum WorldCatalog {
     private static let laterFields: [FieldSchema] = [
         .boolean("ashore"),
         .reference("picture", to: "picture"),
+        .text("motto", bytes: 1...200),
     ]
 }
 

@@ -39,6 +39,6 @@ extension World {
         journals.reset(device.name)
         brakes.rolledBack(device.name)
         lostHistory.rolledBack(device.name)
-        statuses.resetTime(device.name)
+        statuses.fileIsReplaced(device.name)
     }
 }
