@@ -139,18 +139,18 @@ struct DatabaseTests {
         let id = RecordID(bits: Identifier128(high: 0x019B_0000_0000_7000, low: 0x8000_0000_0000_0001))
         let known = RecordChange(
             collection: "customer", id: id,
-            effect: .created(uid: UID(0), ["name": .text("a"), "motto": .text("onward")]))
+            effect: .created(uid: UID(0), ["name": .text("a"), "slogan": .text("onward")]))
         let page = PullPage(
             space: .default, epoch: Epoch(rawValue: "first"), serverTime: HybridTime(wall: now),
             content: .commits([Commit(version: Version(1), changes: [known])]), cursor: Cursor(rawValue: "1"),
             version: Version(1), head: Version(1), hasMore: false)
         _ = try store.apply(page, after: nil, brake: nil, now: now)
         _ = try store.commit([.update("customer", id, ["name": .text("b")])], in: .default, now: now)
-        guard try store.record("customer", .id(id))?.unknown == ["motto": .text("onward")] else {
+        guard try store.record("customer", .id(id))?.unknown == ["slogan": .text("onward")] else {
             return Violation(.I23, "a field that only the server knows was lost in an edit")
         }
         let batch = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_000), now: now)
-        for mutation in batch?.transactions.flatMap(\.transaction.mutations) ?? [] where mutation.patch["motto"] != nil
+        for mutation in batch?.transactions.flatMap(\.transaction.mutations) ?? [] where mutation.patch["slogan"] != nil
         {
             return Violation(.I23, "a field that only the server knows is written back")
         }
