@@ -16,7 +16,7 @@ extension PlantedBug {
     /// Makes devices delete berths whose latest edits they have not seen.
     @Sendable private static func editConcurrently(_ plan: inout WorldPlan) {
         plan.setting.devices = 4
-        plan.steps = 500
+        plan.steps = 1_200
         plan.rates.dropLink = max(plan.rates.dropLink, 0.08)
     }
 

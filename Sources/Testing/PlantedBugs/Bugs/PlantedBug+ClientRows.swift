@@ -94,7 +94,11 @@ extension PlantedBug {
             AFTER UPDATE OF incarnation ON sync_meta WHEN NEW.incarnation > OLD.incarnation BEGIN
                 UPDATE sync_meta SET incarnation = OLD.incarnation;
             END
-            """, shape: { $0.rates.rollBackDevice = 0.05 }),
+            """,
+            shape: {
+                $0.setting.hasForms = false
+                $0.rates.rollBackDevice = 0.05
+            }),
         rows(
             "epoch not written down", breaks: [.I15, .I18, .I7, .I8],
             "a device does not store the epoch of the server's new history",

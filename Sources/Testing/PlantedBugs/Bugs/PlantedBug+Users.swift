@@ -114,6 +114,7 @@ extension PlantedBug {
             },
             shape: { plan in
                 writeConcurrently(&plan)
+                plan.setting.hasForms = false
                 plan.setting.devices = 2
                 plan.rates.cloneDevice = 0.03
             }),
