@@ -1,3 +1,4 @@
+import SyncConcurrency
 import SyncTestKit
 import Testing
 import Tombolo
@@ -165,6 +166,51 @@ private struct LaxStep: Model {
         todo.revert()
         #expect(todo.title == "Milk" && todo.edits.isEmpty)
         try rejection.discard()
+        try testbed.finish()
+    }
+
+    @Test func `a corrected creation has no unsaved edits`() throws {
+        let (testbed, phone) = try strictTestbed()
+        _ = try testbed.run {
+            try await phone.create(LaxTodo.self) {
+                $0.title = "Cucumbers"
+                $0.isDone = true
+            }
+        }
+        try testbed.settle()
+        let rejection = try #require(try phone.rejections.all().first)
+        let kept = Guarded<[Live<LaxTodo>]>([])
+        try testbed.run {
+            try await rejection.edit { edit in
+                for todo in edit.objects(LaxTodo.self) {
+                    todo.title = "Leek"
+                    kept.withLock { $0.append(todo) }
+                }
+            }
+        }
+        let todo = try #require(kept.withLock { $0.first })
+        // The default of the field is no edit of a person.
+        #expect(todo.title == "Leek" && todo.isDone && todo.edits.isEmpty)
+        try testbed.settle()
+        try testbed.finish()
+    }
+
+    @Test func `an edit over a rejected value of the same device claims to have seen the value before it`() throws {
+        let (testbed, phone) = try strictTestbed()
+        let tablet = try testbed.device("tablet", models: [LaxTodo.self])
+        let milk = try testbed.run { try await tablet.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        let todo = try phone.object(LaxTodo.self, id: #require(milk.id))
+        todo.title = "Cucumbers"
+        try testbed.run { try await todo.save() }
+        todo.title = "Leek"
+        try testbed.settle()
+        #expect(try phone.rejections.all().count == 1 && todo.title == "Leek")
+        try testbed.run { try await todo.save() }
+        try testbed.settle()
+        #expect(milk.title == "Leek")
+        #expect(try tablet.merges.all().isEmpty && phone.merges.all().isEmpty)
+        for rejection in try phone.rejections.all() { try rejection.discard() }
         try testbed.finish()
     }
 

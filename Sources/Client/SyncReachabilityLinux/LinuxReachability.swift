@@ -30,7 +30,13 @@ public final class LinuxReachability: Reachability {
             for await _ in AsyncStream<Never>.makeStream().stream {}
             throw CancellationError()
         }
-        let wake = try WakeSignal()
+        let wake: WakeSignal
+        do throws(NetlinkError) {
+            wake = try WakeSignal()
+        } catch {
+            report(.up, always: false)
+            throw error
+        }
         let isStopped = Guarded(false)
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
@@ -39,6 +45,7 @@ public final class LinuxReachability: Reachability {
                         done.resume(with: Result { try watch(until: { isStopped.withLock { $0 } }, wake) })
                     }
                 } catch {
+                    report(.up, always: false)
                     done.resume(throwing: error)
                 }
             }

@@ -39,6 +39,9 @@ final class AsyncMutex: Sendable {
         return try await body()
     }
 
+    /// Takes the lock if it is free. The caller unlocks it soon, without waiting for others.
+    func tryLock() -> Bool { take() }
+
     private func lock(isOnActor: Bool, isolation: isolated (any Actor)?) async {
         var failures = 0
         while !take() {
@@ -63,7 +66,7 @@ final class AsyncMutex: Sendable {
         }
     }
 
-    private func unlock() {
+    func unlock() {
         let (next, woken) = state.withLock { state -> (Waiter?, [Waiter]) in
             let next = state.queue.firstIndex { !$0.isOnActor || $0.failures >= Self.permittedFailures }
             let woken = Array(state.queue[..<(next ?? state.queue.endIndex)])

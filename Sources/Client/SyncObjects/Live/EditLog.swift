@@ -48,9 +48,9 @@ final class EditLog: Sendable {
         changes.withLock { $0[ObjectIdentifier(cell)]?.fields.mapValues(\.after) ?? [:] }
     }
 
-    /// The edits that the log has replaced so far.
+    /// The edits that the log has replaced so far. The defaults of drafts are not among them.
     var replaced: ReplacedEdits {
-        let changes = changes.withLock { Array($0.values) }
+        let changes = changes.withLock { Array($0.values) }.filter { $0.cell.presence != .draft }
         return ReplacedEdits(
             edits: changes.map { change in (change.cell, change.fields.mapValues(\.before).filter { !$0.value.isEmpty })
             })
@@ -62,10 +62,7 @@ final class EditLog: Sendable {
 
         /// Stages the edits again, in fields that have no edit.
         func stage() {
-            for (cell, fields) in edits {
-                for (field, edit) in fields { cell.current.restage(field, edit, replacing: .none) }
-                cell.current.dropEqualEdits()
-            }
+            for (cell, fields) in edits where !fields.isEmpty { cell.current.stageAgain(fields) }
         }
     }
 

@@ -24,6 +24,8 @@ final class LiveCell: Sendable {
         /// The fields of `edits` as they were shown when they were first set. What the source has shown since is hidden by
         /// the edits, so their author has not seen it.
         var seen: [FieldName: SeenField] = [:]
+        /// The values that this cell has written and that no server has shown yet.
+        var own: [FieldName: FieldValue] = [:]
         /// The default values of a draft, to which `revert()` returns.
         let initial: Patch
         /// The values that reads return, one per field: `shown` overlaid with `edits`.
@@ -50,6 +52,22 @@ final class LiveCell: Sendable {
             guard let value = edit.value else { return }
             edits.set(field, to: value)
             seen[field] = edit.seen
+        }
+
+        /// The state of a field for a person who edits it now.
+        func seenField(_ field: FieldKey) -> SeenField {
+            guard let shown else { return SeenField(.null, at: .zero) }
+            let value = shown.values[field.slot]
+            return SeenField(value, at: shown.version(ofFieldAt: field.slot), isOwn: own[field.name] == value)
+        }
+
+        /// Forgets the own values of which a new record has a later version.
+        mutating func forgetOwn(shownBy record: Record, in schema: ModelSchema) {
+            guard !own.isEmpty else { return }
+            own = own.filter { name, _ in
+                guard let position = schema.position(of: name), let shown else { return false }
+                return record.version(ofFieldAt: position) <= shown.version(ofFieldAt: position)
+            }
         }
 
         /// Removes the edit of a field.
@@ -201,7 +219,7 @@ final class LiveCell: Sendable {
                 next = shown
             } else {
                 if state.edits[field.name] == nil {
-                    state.seen[field.name] = state.shown?.seenField(at: field.slot) ?? SeenField(.null, at: .zero)
+                    state.seen[field.name] = state.seenField(field)
                 }
                 state.edits.set(field.name, to: value)
             }
@@ -232,9 +250,6 @@ final class LiveCell: Sendable {
         fileprivate let seen: SeenField?
         fileprivate let refusal: ModelError?
 
-        /// A field without an edit.
-        static let none = StagedField(value: nil, seen: nil, refusal: nil)
-
         var isEmpty: Bool { value == nil && refusal == nil }
 
         fileprivate func isSame(as other: StagedField) -> Bool {
@@ -252,12 +267,18 @@ final class LiveCell: Sendable {
         }
     }
 
-    /// Drops the values that were set and not written and that the source shows.
-    func dropEqualEdits() {
+    /// Stages edits again that others have replaced and written, in fields that have no edit. Their author has seen the
+    /// written values.
+    func stageAgain(_ replaced: [FieldName: StagedField]) {
         change { state in
-            guard let shown = state.shown, state.presence != .draft else { return }
-            for (name, value) in state.edits {
-                if let position = schema.position(of: name), shown.values[position] == value { state.unstage(name) }
+            guard let shown = state.shown, state.presence == .here else { return }
+            for (name, edit) in replaced where state.staged(name).isEmpty {
+                guard let position = schema.position(of: name) else { continue }
+                state.refusals[name] = edit.refusal
+                guard let value = edit.value, value != shown.values[position] else { continue }
+                state.edits.set(name, to: value)
+                state.seen[name] = SeenField(
+                    shown.values[position], at: edit.seen?.version ?? .zero, isOwn: true)
             }
         }
     }
@@ -370,9 +391,11 @@ final class LiveCell: Sendable {
         // journal.
         case (.here(let record), .awaited), (.here(let record), .notHere), (.here(let record), .here),
             (.here(let record), .gone):
+            let record = fitted(record)
             state.key = .id(record.id)
             state.presence = .here
-            state.shown = fitted(record)
+            state.forgetOwn(shownBy: record, in: schema)
+            state.shown = record
             rebase(&state)
         case (.notHere, .here): state.presence = .gone
         case (.notHere, .awaited): state.presence = .notHere
@@ -424,10 +447,12 @@ final class LiveCell: Sendable {
     /// seen the written value.
     private func settle(_ patch: Patch, in state: inout State) {
         for (name, value) in patch {
+            state.own[name] = value
             if state.edits[name] == value {
                 state.unstage(name)
-            } else if let seen = state.seen[name] {
-                state.seen[name] = SeenField(value, at: seen.version)
+            } else if state.edits[name] != nil {
+                // The defaults of a draft are edits that nobody has set, so there may be no version yet.
+                state.seen[name] = SeenField(value, at: state.seen[name]?.version ?? .zero, isOwn: true)
             }
         }
     }

@@ -73,25 +73,41 @@ extension LiveObjects {
 
     // MARK: Groups
 
-    /// Carries out a write, perhaps together with those of others. Runs on no actor, because the actor of one caller may be
-    /// too busy to write for all.
-    @concurrent private func carryOut(_ work: WaitingWrite.Work) async throws(ModelError) -> Receipt {
+    /// Carries out a write, perhaps together with those of others.
+    ///
+    /// The write takes its place in the queue, and without contention collects its edits, on the actor of the caller. So
+    /// the calls of one actor keep their order, and other code of the actor cannot change the edits meanwhile.
+    private func carryOut(_ work: WaitingWrite.Work) async throws(ModelError) -> Receipt {
         // Without groups, a task carries out its own write only, whose request ends if that task is cancelled.
-        guard source.largestWriteGroup > 1 else {
-            return try await writes.withLock { () async throws(ModelError) in
-                let prepared = try prepare(work)
-                guard !prepared.edits.isEmpty else { return finish(prepared, nil) }
-                return finish(prepared, try await source.write(prepared.edits.map(\.edit), now: runtime.now()))
-            }
-        }
+        guard source.largestWriteGroup > 1 else { return try await carryOutAlone(work) }
         let write = WaitingWrite(work)
         waitingWrites.withLock { $0.append(write) }
-        return try await writes.withLock { () async throws(ModelError) in
-            // Another task may have carried out this write with its own.
-            while true {
-                if let result = write.result { return try result.get() }
-                await writeNextGroup()
-            }
+        if writes.tryLock() {
+            defer { writes.unlock() }
+            return try await result(of: write)
+        }
+        return try await waitForResult(of: write)
+    }
+
+    @concurrent private func carryOutAlone(_ work: WaitingWrite.Work) async throws(ModelError) -> Receipt {
+        try await writes.withLock { () async throws(ModelError) in
+            let prepared = try prepare(work)
+            guard !prepared.edits.isEmpty else { return finish(prepared, nil) }
+            return finish(prepared, try await source.write(prepared.edits.map(\.edit), now: runtime.now()))
+        }
+    }
+
+    /// Waits for the lock, and writes what is left. Runs on no actor, because the actor of one caller may be too busy to
+    /// write for all.
+    @concurrent private func waitForResult(of write: WaitingWrite) async throws(ModelError) -> Receipt {
+        try await writes.withLock { () async throws(ModelError) in try await result(of: write) }
+    }
+
+    /// Writes groups until the write has a result. Another task may have carried it out with its own.
+    private func result(of write: WaitingWrite) async throws(ModelError) -> Receipt {
+        while true {
+            if let result = write.result { return try result.get() }
+            await writeNextGroup()
         }
     }
 

@@ -43,7 +43,9 @@ struct QuerySQL: Sendable {
         let first = query.orders.total[0].term
         var hasIndexedOrder = false
         if case .field(let name) = first { hasIndexedOrder = indexed.contains(name) && keys[0].missing.isNull }
-        let parts = hasIndexedOrder ? query.parts(in: table.model) : [query.completeFilter]
+        // SQLite would prefer the index of the order, with all records of one value, to that of the condition.
+        let isSelective = query.filter.isSelective(apartFrom: first) { indexed.contains($0) }
+        let parts = hasIndexedOrder && !isSelective ? query.parts(in: table.model) : [query.completeFilter]
         sections = try parts.map { part in
             let filter = try part.withoutNeedlessTests(isComplete)
             let isRange = filter.isRange(apartFrom: first) { indexed.contains($0) }

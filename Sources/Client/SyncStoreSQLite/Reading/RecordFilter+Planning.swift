@@ -65,7 +65,7 @@ extension RecordFilter {
                 } else if comparison == .equal {
                     hasBetterPlan = true
                 }
-            case .compare(_, .equal, _): hasBetterPlan = true
+            case .compare(.id, .equal, _), .compare(.uid, .equal, _): hasBetterPlan = true
             case .hasPrefix(let field, let prefix) where isIndexed(field) && !prefix.isEmpty:
                 if .field(field) == order { hasBetterPlan = true } else { hasRange = true }
             case .isIn(let field, _) where isIndexed(field): hasBetterPlan = true
@@ -73,5 +73,31 @@ extension RecordFilter {
             }
         }
         return hasRange && !hasBetterPlan
+    }
+
+    /// Returns whether the filter selects few records by itself, as far as one can tell: by an equality, a list, a prefix,
+    /// or a range with two ends, in an indexed field other than the first key of the order.
+    func isSelective(apartFrom order: RecordTerm, isIndexed: (FieldName) -> Bool) -> Bool {
+        var lower: Set<FieldName> = []
+        var upper: Set<FieldName> = []
+        var rest = [self]
+        while let filter = rest.popLast() {
+            switch filter {
+            case .all(let parts): rest += parts
+            case .compare(.id, .equal, _), .compare(.uid, .equal, _): return true
+            case .compare(.field(let field), let comparison, _) where isIndexed(field) && .field(field) != order:
+                switch comparison {
+                case .equal: return true
+                case .less, .lessOrEqual: upper.insert(field)
+                case .greater, .greaterOrEqual: lower.insert(field)
+                case .notEqual: break
+                }
+            case .isIn(let field, _) where isIndexed(field) && .field(field) != order: return true
+            case .hasPrefix(let field, let prefix)
+            where isIndexed(field) && .field(field) != order && !prefix.isEmpty: return true
+            case .any, .not, .compare, .isIn, .hasPrefix, .contains: break
+            }
+        }
+        return !lower.isDisjoint(with: upper)
     }
 }

@@ -248,7 +248,7 @@ extension WriteTransaction {
     }
 
     /// Returns the versions that a record's fields had in the lost history; nil when there are none.
-    private func formerVersions(of place: RecordPlace) throws -> [Version]? {
+    func formerVersions(of place: RecordPlace) throws -> [Version]? {
         let table = tables[place.table]
         let statement = try connection.statement(
             "SELECT version, field_versions FROM sync_former WHERE collection = ?1 AND id = ?2")
@@ -290,7 +290,7 @@ extension WriteTransaction {
 
     /// Notes lost changes, unless the journal already offers the same ones in an entry that nobody has decided about: a
     /// device may meet two histories in turn, such as those of two servers behind one address.
-    private func noteOnce(lost transaction: Transaction, own: OwnChanges, now: WallTime) throws {
+    func noteOnce(lost transaction: Transaction, own: OwnChanges, now: WallTime) throws {
         if try !isOffered(lost: transaction, own: own) { try note(lost: transaction, own: own, now: now) }
     }
 }

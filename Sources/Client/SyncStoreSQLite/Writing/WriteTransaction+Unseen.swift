@@ -2,18 +2,21 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-/// A value of this device that an edit replaces although its author did not see it, because another program wrote it.
+/// A value that an edit replaces although its author did not see it, and that no server can report.
 struct UnseenValue {
     let field: FieldName
     let value: FieldValue
     /// The value that the author saw.
     let seen: FieldValue
+    /// Whether only a history has the value that the server has lost. Otherwise, this device wrote it.
+    let isOfLostHistory: Bool
 }
 
 // The server trusts that a device knows its own edits. If two programs share a database, one can replace a value that
-// the other has written and that its user never saw. Only the device can notice that.
+// the other has written and that its user never saw. Only the device can notice that. The same is true of a value that a
+// restored server has lost.
 extension WriteTransaction {
-    /// Adds the values of this device that the author of the next edit of a draft did not see.
+    /// Adds the values that the author of the next edit of a draft did not see and that no server can report.
     ///
     /// - Parameters:
     ///   - fields: the fields that the edit sets or deletes, as the author saw them.
@@ -28,8 +31,13 @@ extension WriteTransaction {
             let value = original.values[position]
             guard value != seen.value, !value.isNull else { continue }
             let version = original.version(ofFieldAt: position)
-            guard try pending[name] != nil || seen.version < version && isOwn(version, in: space) else { continue }
-            draft.unseen.append(UnseenValue(field: name, value: value, seen: seen.value))
+            // The versions of a lost history have been cleared.
+            let isOfLostHistory = pending[name] == nil && original.version == .zero && seen.version > .zero
+            guard
+                try pending[name] != nil || isOfLostHistory || seen.version < version && isOwn(version, in: space)
+            else { continue }
+            draft.unseen.append(
+                UnseenValue(field: name, value: value, seen: seen.value, isOfLostHistory: isOfLostHistory))
         }
     }
 
@@ -42,6 +50,10 @@ extension WriteTransaction {
             for unseen in draft.unseen.sorted(by: { $0.field < $1.field }) {
                 let kept = model.position(of: unseen.field).flatMap { draft.current?.values[$0] } ?? .null
                 guard kept != unseen.value else { continue }
+                if unseen.isOfLostHistory, draft.current != nil {
+                    try offer(lost: unseen, of: draft.place, in: space, now: now)
+                    continue
+                }
                 conflicts.append(
                     FieldConflict(
                         collection: model.collection, record: draft.place.id, field: unseen.field, base: unseen.seen,
@@ -55,6 +67,18 @@ extension WriteTransaction {
         guard !conflicts.isEmpty else { return }
         try note(
             overwritten: conflicts, deleted: try creation(ofDeleted: conflicts, in: space), in: space, now: now)
+    }
+
+    /// Offers a value that only a lost history has, and that an edit replaces.
+    private func offer(lost unseen: UnseenValue, of place: RecordPlace, in space: SpaceID, now: WallTime) throws {
+        let model = tables[place.table].model
+        let edit = FieldEdit(field: unseen.field, value: unseen.value, before: unseen.value, seen: .zero)
+        let mutation = Mutation(
+            collection: model.collection, record: place.id, time: .zero, intent: .update([edit]))
+        let former = try formerVersions(of: place)
+        let isOwn = model.position(of: unseen.field).flatMap { former?[$0] }.map(Self.isOwn) ?? false
+        try noteOnce(
+            lost: Transaction(space: space, mutations: [mutation]), own: isOwn ? .all : .nothing, now: now)
     }
 
     /// Returns the time of the newest pending edit of a field; zero if none is pending.

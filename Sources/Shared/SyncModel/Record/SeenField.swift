@@ -4,11 +4,15 @@ public struct SeenField: Hashable, Sendable {
     public let value: FieldValue
     /// The version that had last changed the field; `.zero` if no server had sent the record yet.
     public let version: Version
+    /// Whether the same object wrote the value, and no server had shown it. The version is then that of the value that it
+    /// hid, and another value of this version is that one, for example after a rejection.
+    public let isOwn: Bool
 
     /// Creates the state of a field that was shown.
-    public init(_ value: FieldValue, at version: Version) {
+    public init(_ value: FieldValue, at version: Version, isOwn: Bool = false) {
         self.value = value.canonical
         self.version = version
+        self.isOwn = isOwn
     }
 }
 
@@ -32,7 +36,9 @@ extension Record {
     package func versionSeen(_ seen: SeenField?, ofFieldAt position: Int) -> Version {
         let stored = version(ofFieldAt: position)
         guard let seen else { return stored }
-        if seen.version > stored || seen.version == stored && seen.value != values[position] { return .zero }
+        if seen.version > stored || seen.version == stored && seen.value != values[position] && !seen.isOwn {
+            return .zero
+        }
         return seen.version
     }
 
