@@ -43,6 +43,17 @@ private struct LaxStep: Model {
         return (testbed, try testbed.device("phone", models: [LaxTodo.self]))
     }
 
+    /// Makes a todo whose new title the server has rejected.
+    private func rejectedTitle() throws -> (SyncTestbed, TestbedDevice, Live<LaxTodo>, RejectedWrite) {
+        let (testbed, phone) = try strictTestbed()
+        let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        todo.title = "Cucumbers"
+        try testbed.run { try await todo.save() }
+        try testbed.settle()
+        return (testbed, phone, todo, try #require(try phone.rejections.all().first))
+    }
+
     @Test func `a rejection tells the reason and the attempted values, and survives a restart`() throws {
         let (testbed, phone) = try strictTestbed()
         let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }
@@ -139,13 +150,7 @@ private struct LaxStep: Model {
     }
 
     @Test func `a correction that fails leaves the unsaved edits as they were`() throws {
-        let (testbed, phone) = try strictTestbed()
-        let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
-        try testbed.settle()
-        todo.title = "Cucumbers"
-        try testbed.run { try await todo.save() }
-        try testbed.settle()
-        let rejection = try #require(try phone.rejections.all().first)
+        let (testbed, phone, todo, rejection) = try rejectedTitle()
         todo.title = "typed"
         #expect(throws: CancellationError.self) {
             try testbed.run { try await rejection.edit { _ in throw CancellationError() } }
@@ -215,13 +220,7 @@ private struct LaxStep: Model {
     }
 
     @Test func `a correction leaves what a person has typed meanwhile as an unsaved edit`() throws {
-        let (testbed, phone) = try strictTestbed()
-        let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
-        try testbed.settle()
-        todo.title = "Cucumbers"
-        try testbed.run { try await todo.save() }
-        try testbed.settle()
-        let rejection = try #require(try phone.rejections.all().first)
+        let (testbed, phone, todo, rejection) = try rejectedTitle()
         todo.title = "typed"
         try testbed.run {
             try await rejection.edit { edit in

@@ -34,20 +34,26 @@ final class AsyncMutex: Sendable {
     func withLock<Result: Sendable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        await lock(isOnActor: isolation != nil, isolation: isolation)
+        await lock(isolation: isolation)
         defer { unlock() }
         return try await body()
     }
 
-    /// Takes the lock if it is free. The caller unlocks it soon, without waiting for others.
-    func tryLock() -> Bool { take() }
+    /// Calls `body` if no other body runs; otherwise returns nil.
+    func withLockIfFree<Result: Sendable, Failure: Error>(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result? {
+        guard take() else { return nil }
+        defer { unlock() }
+        return try await body()
+    }
 
-    private func lock(isOnActor: Bool, isolation: isolated (any Actor)?) async {
+    private func lock(isolation: isolated (any Actor)?) async {
         var failures = 0
         while !take() {
             let failed = failures
             let hasLock = await withCheckedContinuation { continuation in
-                let waiter = Waiter(isOnActor: isOnActor, failures: failed, continuation: continuation)
+                let waiter = Waiter(isOnActor: isolation != nil, failures: failed, continuation: continuation)
                 if take(orQueue: waiter) { continuation.resume(returning: true) }
             }
             if hasLock { return }
@@ -66,7 +72,7 @@ final class AsyncMutex: Sendable {
         }
     }
 
-    func unlock() {
+    private func unlock() {
         let (next, woken) = state.withLock { state -> (Waiter?, [Waiter]) in
             let next = state.queue.firstIndex { !$0.isOnActor || $0.failures >= Self.permittedFailures }
             let woken = Array(state.queue[..<(next ?? state.queue.endIndex)])

@@ -82,10 +82,8 @@ extension LiveObjects {
         guard source.largestWriteGroup > 1 else { return try await carryOutAlone(work) }
         let write = WaitingWrite(work)
         waitingWrites.withLock { $0.append(write) }
-        if writes.tryLock() {
-            defer { writes.unlock() }
-            return try await result(of: write)
-        }
+        let receipt = try await writes.withLockIfFree { () async throws(ModelError) in try await result(of: write) }
+        if let receipt { return receipt }
         return try await waitForResult(of: write)
     }
 

@@ -167,12 +167,8 @@ extension WriteTransaction {
                 case .update(var edits):
                     var known = pending[name] ?? record.version(ofFieldAt: position)
                     if let author = shown?[name], let original = draft.original?.record {
-                        // The version of a pending value is that of the server's value, which it hides.
-                        known =
-                            pending[name] == nil
-                            ? original.versionSeen(author, ofFieldAt: position)
-                            : min(
-                                known, author.version > original.version(ofFieldAt: position) ? .zero : author.version)
+                        let isPending = pending[name] != nil
+                        known = min(known, original.versionSeen(author, ofFieldAt: position, isPending: isPending))
                     }
                     edits.note(
                         FieldEdit(field: name, value: value, before: record.values[position], seen: known))

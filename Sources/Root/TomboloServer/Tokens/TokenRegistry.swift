@@ -35,13 +35,7 @@ public struct TokenRegistry: Sendable {
         do {
             try deliver(token)
         } catch {
-            do throws(ConfigurationError) {
-                try withdraw(token, of: principal)
-            } catch let failure {
-                throw ConfigurationError(
-                    "a token of \(principal) was added that nobody has, because of two failures: \(error); \(failure.message)",
-                    advice: "\(ServerOptions.program.name) token remove \(principal) revokes all its tokens")
-            }
+            try withdraw(token, of: principal, after: error)
             throw error
         }
     }
@@ -81,14 +75,26 @@ public struct TokenRegistry: Sendable {
             try change { lines in lines + [line] }
         } catch {
             // The changed file is in place if only the flush of its folder failed.
-            try? withdraw(token, of: principal)
+            try withdraw(token, of: principal, after: error)
             throw error
         }
     }
 
-    private func withdraw(_ token: Token, of principal: String) throws(ConfigurationError) {
+    /// Revokes a token that nobody has received.
+    ///
+    /// - Throws: an error that names both failures if that fails, too.
+    private func withdraw(
+        _ token: Token, of principal: String, after failure: any Error
+    ) throws(ConfigurationError) {
         let line = TokenFile.line(principal: principal, token: token.secret)
-        try change { lines in lines.filter { $0 != line } }
+        do throws(ConfigurationError) {
+            try change { lines in lines.filter { $0 != line } }
+        } catch {
+            let first = (failure as? ConfigurationError)?.message ?? "\(failure)"
+            throw ConfigurationError(
+                "a token of \(principal) may have been added that nobody has, because of two failures: \(first); \(error.message)",
+                advice: "\(ServerOptions.program.name) token remove \(principal) revokes all its tokens")
+        }
     }
 
     /// Revokes all tokens of a principal, and returns their number.

@@ -33,10 +33,13 @@ extension Record {
     /// - Parameters:
     ///   - seen: The field as the author saw it; nil for the present state.
     ///   - position: The position of the field.
-    package func versionSeen(_ seen: SeenField?, ofFieldAt position: Int) -> Version {
+    ///   - isPending: Whether the record has a pending value in the field. The version is then that of the server's value,
+    ///     which it hides.
+    package func versionSeen(_ seen: SeenField?, ofFieldAt position: Int, isPending: Bool = false) -> Version {
         let stored = version(ofFieldAt: position)
         guard let seen else { return stored }
-        if seen.version > stored || seen.version == stored && seen.value != values[position] && !seen.isOwn {
+        let mayDiffer = isPending || seen.isOwn
+        if seen.version > stored || seen.version == stored && seen.value != values[position] && !mayDiffer {
             return .zero
         }
         return seen.version

@@ -57,48 +57,30 @@ extension PlantedBug {
                     }
                 }
             }, shape: writeConcurrently),
-        PlantedBug(
-            "form taken for the newest", breaks: [.I1],
-            "an edit in a form claims to have seen values that arrived after the form was opened",
-            parts: {
-                .wrappingStores {
-                    $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
-                        let isDelete = edits.contains { if case .delete = $0 { true } else { false } }
-                        return try base.commit(edits, seen: isDelete ? seen : [:], in: space, now: now)
-                    }
+        form(
+            "form taken for the newest",
+            "an edit in a form claims to have seen values that arrived after the form was opened"
+        ) { (_, edits, seen) in edits.contains(where: \.isDelete) ? seen : [:] },
+        form(
+            "delete in a form taken for the newest",
+            "a delete in a form claims to have seen values that arrived after the form was opened"
+        ) { (_, edits, seen) in edits.contains(where: \.isDelete) ? [:] : seen },
+        form(
+            "forms compared by version",
+            "an edit in a form replaces a value of the same device that its user did not see"
+        ) { (base, _, seen) throws(StoreError) in
+            var known = seen
+            for (address, fields) in seen {
+                guard let record = try base.record(address.collection, .id(address.id)),
+                    let schema = base.catalog[address.collection]
+                else { continue }
+                for (name, field) in fields {
+                    guard let position = schema.position(of: name) else { continue }
+                    known[address]?[name] = SeenField(record.values[position], at: field.version)
                 }
-            }, shape: editForms),
-        PlantedBug(
-            "forms compared by version", breaks: [.I1],
-            "an edit in a form replaces a value of the same device that its user did not see",
-            parts: {
-                .wrappingStores {
-                    $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
-                        var known = seen
-                        for (address, fields) in seen {
-                            guard let record = try base.record(address.collection, .id(address.id)),
-                                let schema = base.catalog[address.collection]
-                            else { continue }
-                            for (name, field) in fields {
-                                guard let position = schema.position(of: name) else { continue }
-                                known[address]?[name] = SeenField(record.values[position], at: field.version)
-                            }
-                        }
-                        return try base.commit(edits, seen: known, in: space, now: now)
-                    }
-                }
-            }, shape: editForms),
-        PlantedBug(
-            "delete in a form taken for the newest", breaks: [.I1],
-            "a delete in a form claims to have seen values that arrived after the form was opened",
-            parts: {
-                .wrappingStores {
-                    $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
-                        let isDelete = edits.contains { if case .delete = $0 { true } else { false } }
-                        return try base.commit(edits, seen: isDelete ? [:] : seen, in: space, now: now)
-                    }
-                }
-            }, shape: editForms),
+            }
+            return known
+        },
         PlantedBug(
             "notices of copies ignored", breaks: [.I1],
             "a device ignores notices of values that a copy of its database has overwritten under a shared client id",
@@ -164,6 +146,22 @@ extension PlantedBug {
     }
 
     /// Makes users edit while values of others arrive.
+    /// A bug in what a device believes that the user of a form has seen.
+    private static func form(
+        _ name: String, _ sentence: String,
+        claim: @escaping @Sendable (SimulatedDevice.Store, [RecordEdit], SeenFields) throws(StoreError) -> SeenFields
+    ) -> PlantedBug {
+        PlantedBug(
+            name, breaks: [.I1], sentence,
+            parts: {
+                .wrappingStores {
+                    $0.onCommit = { (base, edits, seen, space, now) throws(StoreError) in
+                        try base.commit(edits, seen: try claim(base, edits, seen), in: space, now: now)
+                    }
+                }
+            }, shape: editForms)
+    }
+
     private static func editForms(_ plan: inout WorldPlan) {
         plan.setting.devices = 4
         plan.setting.network = .calm
@@ -182,4 +180,8 @@ extension PullRequest {
     fileprivate func limitedToNewestClients(_ count: Int) -> PullRequest {
         with(notices: notices.map { NoticeRequest(clients: Array($0.clients.prefix(count)), after: $0.after) })
     }
+}
+
+extension RecordEdit {
+    fileprivate var isDelete: Bool { if case .delete = self { true } else { false } }
 }

@@ -118,15 +118,7 @@ extension LocalStoreConformance {
             },
             Check("a transaction that waits for the server's models loses the edits that later ones have replaced") {
                 fixture in
-                let (ada, _) = try fixture.createUser("ada")
-                _ = try fixture.push()
-                try fixture.response(.first, fixture.applied(1))
-                _ = try fixture.written(.update("users", ada, ["username": .text("ann"), "age": .integer(40)]))
-                _ = try fixture.push()
-                _ = try fixture.written(.update("users", ada, ["username": .text("eve")]))
-                _ = try fixture.push()
-                let unknown = Rejection(code: .unknownField, message: "there is no age", mutation: 0)
-                try fixture.response(TransactionNumber(1), .rejected(unknown))
+                let ada = try fixture.editBeforeUpgrade()
                 try fixture.response(TransactionNumber(2), fixture.applied(2))
                 let batch = try fixture.push(.knowing(ServerModels(StoreFixture<Store>.catalog)))
                 let edits = batch.transactions.flatMap(\.transaction.mutations).map(\.patch)
@@ -158,15 +150,7 @@ extension LocalStoreConformance {
             },
             Check("a transaction that waits is not sent before the outcome of a later one of its record is known") {
                 fixture in
-                let (ada, _) = try fixture.createUser("ada")
-                _ = try fixture.push()
-                try fixture.response(.first, fixture.applied(1))
-                _ = try fixture.written(.update("users", ada, ["username": .text("ann"), "age": .integer(40)]))
-                _ = try fixture.push()
-                _ = try fixture.written(.update("users", ada, ["username": .text("eve")]))
-                _ = try fixture.push()
-                let unknown = Rejection(code: .unknownField, message: "there is no age", mutation: 0)
-                try fixture.response(TransactionNumber(1), .rejected(unknown))
+                _ = try fixture.editBeforeUpgrade()
                 // The server is upgraded before it has answered the other one.
                 let everything = ServerModels(StoreFixture<Store>.catalog)
                 _ = try fixture.push(.knowing(Self.withoutAvatars))
@@ -206,5 +190,21 @@ extension LocalStoreConformance {
 extension BatchLimit {
     fileprivate static func knowing(_ models: ServerModels) -> BatchLimit {
         BatchLimit(transactions: 1_000, bytes: 1_000_000, models: models)
+    }
+}
+
+extension StoreFixture {
+    /// Sends two edits of a user, and rejects the first because the server does not know one of its fields. Returns the user.
+    fileprivate func editBeforeUpgrade() throws -> RecordID {
+        let (ada, _) = try createUser("ada")
+        _ = try push()
+        try response(.first, applied(1))
+        _ = try written(.update("users", ada, ["username": .text("ann"), "age": .integer(40)]))
+        _ = try push()
+        _ = try written(.update("users", ada, ["username": .text("eve")]))
+        _ = try push()
+        let unknown = Rejection(code: .unknownField, message: "there is no age", mutation: 0)
+        try response(TransactionNumber(1), .rejected(unknown))
+        return ada
     }
 }
