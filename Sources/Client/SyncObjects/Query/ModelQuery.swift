@@ -65,7 +65,8 @@ public struct ModelQuery<M: Model>: Sendable {
     ///
     /// The page neither repeats nor skips an object when others are created or deleted between two pages. Its position is
     /// that of the values that the object has when the query runs; `cursor(of:)` keeps a position. It costs the same
-    /// wherever it is, if the first sort key is a field with an index, or if there are no sort keys.
+    /// wherever it is, if the first sort key is a field with an index, or if there are no sort keys, unless a condition
+    /// uses the index of another field.
     public func after(_ object: Live<M>?) -> ModelQuery {
         with { ($0.predecessor, $0.query.cursor) = (object, nil) }
     }
