@@ -46,8 +46,9 @@ import Testing
             testbed.server.send(SIGSTOP)
             // The status command has a shorter deadline than a sync.
             let status = try writer.device.expect(0, "status")
+            // On a busy machine, the timer of the silent connection may end before that of the whole request.
             try require(
-                status.output.contains("no response within 5.0 seconds"),
+                status.output.contains("5.0 seconds"),
                 "the status does not say how long it waited: \(status.output)")
             // Without a deadline, the sync would never end, because the server does not respond.
             writer.device.setTimeouts(.milliseconds(1_500))
