@@ -150,7 +150,7 @@ private struct LaxStep: Model {
     }
 
     @Test func `a correction that fails leaves the unsaved edits as they were`() throws {
-        let (testbed, phone, todo, rejection) = try rejectedTitle()
+        let (testbed, _, todo, rejection) = try rejectedTitle()
         todo.title = "typed"
         #expect(throws: CancellationError.self) {
             try testbed.run { try await rejection.edit { _ in throw CancellationError() } }
