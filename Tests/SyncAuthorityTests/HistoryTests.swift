@@ -462,6 +462,26 @@ import Testing
         }
     }
 
+    /// Regression test: the mark forgot the history of the backup when the first restore began a new one.
+    @Test func `a backup of an earlier history that is restored again starts a new history each time`() throws {
+        let store = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
+        let world = AuthorityWorld(over: store)
+        var device = Device(1)
+        try world.push(&device, create("user", 1, ["username": .text("a")]))
+        let backup = store.copy()
+        try world.push(&device, create("user", 2, ["username": .text("b")]))
+        var mark = HistoryMark()
+        try world.authority.update(&mark)
+        for _ in 1...3 {
+            let restored = AuthorityWorld(over: backup.copy())
+            #expect(try restored.authority.recognizeRestore(by: mark)?.witness == .mark)
+            #expect(try restored.authority.recognizeRestore(by: mark) == nil)
+            try restored.authority.update(&mark)
+            #expect(mark.cursors.count == 1 && mark.formerCursors.count == 1)
+            #expect(HistoryMark(text: mark.text) == mark)
+        }
+    }
+
     @Test func `a mark that is not newer than the database proves nothing`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

@@ -91,6 +91,31 @@ import TomboloModeling
         #expect(!matches { $0.plain.hasPrefix("e\u{301}") || $0.plain.contains("e\u{301}") })
     }
 
+    private struct Device: Model {
+        static let collection = "device"
+        let key = Field<UUID>("key", default: UUID.empty)
+        let owner = Field<UUID?>("owner")
+    }
+
+    /// Regression test: a condition did not find a UUID that an import had stored in upper case.
+    @Test func `a UUID is found in lower and in upper case`() throws {
+        let shape = try ModelShape(Device.self)
+        let text = "a0000000-0000-4000-8000-00000000000b"
+        let key = try #require(UUID(uuidString: text))
+        func matches(_ values: [FieldValue], _ condition: (Device) -> ModelCondition<Device>) -> Bool {
+            let id = RecordID(bits: Identifier128(high: 1, low: 2))
+            let record = Record(id: id, uid: .none, version: .zero, values: values)
+            return condition(shape.fields).filter.matches(record, schema: shape.schema)
+        }
+        for form in [text, text.uppercased()] {
+            let values: [FieldValue] = [.text(form), .text(form)]
+            #expect(matches(values) { $0.key == key && $0.owner == key && $0.owner.in([UUID(), key]) })
+            #expect(!matches(values) { $0.key != key || $0.owner != key || $0.key == UUID.empty || $0.owner.isNil })
+        }
+        #expect(matches([.null, .null]) { $0.key == UUID.empty && $0.owner != key && $0.key != key })
+        #expect(!matches([.null, .null]) { $0.key != UUID.empty || $0.owner == key })
+    }
+
     @Test func `a value that cannot be stored is an error of the value`() {
         #expect((shape.fields.effort < .infinity).problem?.code == .invalidValue)
         #expect(shape.fields.effort.in([1, .nan]).problem?.code == .invalidValue)

@@ -124,10 +124,15 @@ extension QuerySQL.Section {
             }
             orders.append(key.isDescending ? order + " DESC" : order)
         }
-        sql = """
-            SELECT \(table.columns) FROM \(table.quoted)\(QuerySQL.clause(condition)) \
+        let found = """
+            FROM \(table.quoted)\(QuerySQL.clause(condition)) \
             ORDER BY \(orders.joined(separator: ", ")) LIMIT ?1 OFFSET ?2
             """
+        // Only the keys are sorted, not whole rows. SQLite runs a cross join in the order of its left side.
+        sql =
+            ordersByIndex
+            ? "SELECT \(table.columns) \(found)"
+            : "SELECT \(table.columns) FROM (SELECT sync_row AS sync_key \(found)) CROSS JOIN \(table.quoted) ON sync_row = sync_key"
         self.values = values
     }
 

@@ -128,7 +128,14 @@ extension WriteTransaction {
         for place in try changedPlaces(of: entry.transaction) {
             if let held = try heldEntry(changing: place, before: entry) { return held.heldFor }
         }
-        for place in try referredPlaces(of: entry.transaction) {
+        return try reasonOfHeldCreation(neededBy: entry)
+    }
+
+    /// Returns the reason for holding back an earlier entry that creates a record which this entry changes or refers to.
+    func reasonOfHeldCreation(neededBy entry: StoredEntry) throws -> String? {
+        guard meta.outbox.held > 0 else { return nil }
+        let places = try changedPlaces(of: entry.transaction) + referredPlaces(of: entry.transaction)
+        for place in places {
             if let held = try heldEntry(changing: place, before: entry),
                 held.transaction.createdRecords.contains(place.id)
             {

@@ -210,7 +210,7 @@ extension WriteTransaction {
             case .rejected where entry.asksForOutcome:
                 try forgetOldestNumbers(of: entry)
             case .rejected(let rejection):
-                if let unknown = rejection.unknownName(in: entry.transaction) {
+                if let unknown = try unknownName(behind: rejection, of: entry) {
                     try sendLater(entry, heldFor: unknown)
                     continue
                 }
@@ -327,6 +327,19 @@ extension WriteTransaction {
         change.touchesOutbox = true
     }
 
+    /// Returns the collection or field that the server has to learn before it can accept an entry that it has rejected;
+    /// nil if the rejection has another reason.
+    ///
+    /// The server does not know the name itself, or it does not know a record, because it did not know a name in the
+    /// transaction that creates the record.
+    private func unknownName(behind rejection: Rejection, of entry: StoredEntry) throws -> String? {
+        switch rejection.code {
+        case .unknownCollection, .unknownField: rejection.unknownName(in: entry.transaction)
+        case .missingRecord, .danglingReference: try reasonOfHeldCreation(neededBy: entry)
+        default: nil
+        }
+    }
+
     private func recordRejected(
         _ entry: StoredEntry, _ rejection: Rejection, now: WallTime
     ) throws {
@@ -344,12 +357,10 @@ extension WriteTransaction {
 }
 
 extension Rejection {
-    /// The collection that the server does not know, or that has a field that the server does not know; nil for any
-    /// other reason.
+    /// The collection that the server does not know, or that has a field that the server does not know; nil if the
+    /// rejection does not name a mutation.
     fileprivate func unknownName(in transaction: Transaction) -> String? {
-        guard code == .unknownCollection || code == .unknownField, let mutation,
-            transaction.mutations.indices.contains(mutation)
-        else { return nil }
+        guard let mutation, transaction.mutations.indices.contains(mutation) else { return nil }
         return transaction.mutations[mutation].collection.rawValue
     }
 }

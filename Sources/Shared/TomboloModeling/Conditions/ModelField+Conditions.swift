@@ -21,7 +21,7 @@ extension ModelField {
     /// True if the field has one of the values.
     public func `in`(_ values: [Value.Base]) -> ModelCondition<M> {
         let list = values.compactMap { self.stored($0) }
-        var filter = RecordFilter.isIn(key.name, list)
+        var filter = RecordFilter.isIn(key.name, list + values.flatMap(\.otherForms))
         if !missing.isNull, list.contains(missing) { filter = filter || RecordFilter(key.name, equals: .null) }
         return condition(filter, unstorable: list.count < values.count)
     }
@@ -30,6 +30,11 @@ extension ModelField {
         guard let value else { return condition(.compare(.field(key.name), comparison, .null)) }
         guard let stored = stored(value) else { return condition(.any([]), unstorable: true) }
         var filter = RecordFilter.compare(.field(key.name), comparison, stored)
+        if !value.otherForms.isEmpty {
+            let isEqual = RecordFilter.isIn(key.name, [stored] + value.otherForms)
+            // Only equality compares values that have other forms: these are not in order.
+            filter = comparison == .notEqual ? !isEqual : isEqual
+        }
         // A record of an older build has no value, and reads as the default.
         if !missing.isNull {
             let isMissing = RecordFilter(key.name, equals: .null)

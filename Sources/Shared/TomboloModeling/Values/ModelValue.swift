@@ -23,6 +23,9 @@ public protocol ModelValue: Equatable, Sendable {
     /// The value as it is stored; nil if it cannot be stored.
     var stored: FieldValue? { get }
 
+    /// Other stored forms that read as this value, as other programs may write them. Conditions find these, too.
+    var otherForms: [FieldValue] { get }
+
     /// Why the value cannot be stored; nil if it can.
     var storageProblem: String? { get }
 }
@@ -30,6 +33,8 @@ public protocol ModelValue: Equatable, Sendable {
 extension ModelValue {
     /// Whether a field of this type may have no value: false.
     public static var isOptional: Bool { false }
+
+    public var otherForms: [FieldValue] { [] }
 
     public var storageProblem: String? { nil }
 

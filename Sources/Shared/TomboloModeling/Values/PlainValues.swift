@@ -95,4 +95,7 @@ extension UUID: ModelValue {
     }
 
     public var stored: FieldValue? { .text(uuidString.lowercased()) }
+
+    /// The form in upper case, in which many programs export a UUID.
+    public var otherForms: [FieldValue] { uuidString.contains(where: \.isLetter) ? [.text(uuidString)] : [] }
 }

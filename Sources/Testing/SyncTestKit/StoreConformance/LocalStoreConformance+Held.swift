@@ -98,6 +98,33 @@ extension LocalStoreConformance {
                 let batch = try fixture.push(.knowing(ServerModels(StoreFixture<Store>.catalog)))
                 try fixture.expect(batch.transactions.map(\.number), is: [TransactionNumber(1)], "its next number")
             },
+            Check("transactions that need a record whose creation waits for the server's models wait with it") {
+                fixture in
+                let bob = try fixture.syncedUser("bob")
+                let (ada, created) = try fixture.createUser("ada")
+                let edited = try fixture.written(.update("users", ada, ["username": .text("ann")]))
+                let referring = try fixture.written(
+                    .create("avatars", fixture.id(), ["title": .text("a"), "author": .reference(ada)]))
+                let other = try fixture.written(.update("users", bob, ["username": .text("eve")]))
+                let numbers = try fixture.push().transactions.map(\.number)
+                let codes: [RejectionCode] = [.unknownField, .missingRecord, .danglingReference, .missingRecord]
+                for (number, code) in zip(numbers, codes) {
+                    try fixture.response(
+                        number, .rejected(Rejection(code: code, message: "not there", mutation: 0)))
+                }
+                for sequence in [created, edited, referring] {
+                    try fixture.expect(try fixture.store.fate(of: sequence), is: .pending(.waiting), "the fate")
+                }
+                let fate = try fixture.store.fate(of: other)
+                guard case .rejected = fate else {
+                    throw ConformanceViolation(rule: fixture.rule, detail: "the edit of another record is \(fate)")
+                }
+                try fixture.expect(try fixture.store.outboxSummary().held, is: 3, "the count of held entries")
+                try fixture.expect(try fixture.name(ada), is: .text("ann"), "the record")
+                let again = try fixture.push(.knowing(ServerModels(StoreFixture<Store>.catalog)))
+                try fixture.expect(again.transactions.count, is: 3, "what is sent again")
+                try fixture.expect(again.transactions[0].transaction.createdRecords, is: [ada], "what comes first")
+            },
             Check("a transaction that a server turned out not to know is sent again when nothing else is to be sent") {
                 fixture in
                 let everything = ServerModels(StoreFixture<Store>.catalog)
