@@ -3,10 +3,12 @@ package import SyncModel
 /// Sends the outbox, one batch at a time, so that no number is sent while an earlier one is uncertain (I3).
 ///
 ///     resting → taking → inFlight → recording → resting
-///        ↑                  │ failed               │
-///        └──── waiting ←────┴──────────────────────┘
+///        ↑         │ failed  │ failed   │ failed
+///        └─waiting ←─────────┴──────────┘
 ///     withdrawing: the server refuses the contents of one transaction; its number is sent once more with no contents
-///     renewing: the identity is in conflict; everything unconfirmed is sent again under a new client id
+///     renewing: the identity is in conflict, or the server's confirmations are wrong; everything unconfirmed is sent
+///               again under a new client id
+///     Both end in resting, or in waiting if the store fails.
 ///
 /// The outbox itself stays in the store. The machine knows the outbox's counts, and requests a batch when one can be
 /// sent.
@@ -20,16 +22,17 @@ package struct OutboxMachine: Hashable, Sendable {
     package private(set) var identityRefusals = 0
     /// Number of times that the server itself has refused the single transaction at the head of the outbox.
     package private(set) var refusals = 0
-    /// Number of complete pulls in a row that lacked a transaction which the server had confirmed.
+    /// Number of times in a row that the device had pulled everything, but lacked a transaction that the server had
+    /// confirmed.
     package private(set) var wrongConfirmations = 0
-    /// Number of pushes that lost the contact or were refused for their epoch, since the last recorded response or change
-    /// of route. A timeout of a batch that is then split does not count.
+    /// Number of pushes that lost the contact or were refused for their epoch, since the last recorded response or
+    /// change of route. A timeout of a batch that is then split does not count.
     ///
-    /// A hello or a pull that succeeds in between says nothing about the next push.
+    /// A successful hello or pull does not reset the number, because it says nothing about the next push.
     package private(set) var setbacks = 0
 
-    /// Number of refusals after which a single transaction is withdrawn. It is more than one because a request that was
-    /// damaged in transit is also refused.
+    /// Number of refusals after which a single transaction is withdrawn. It is more than one, because a server also
+    /// refuses a request that was damaged in transit.
     static let refusalsBeforeWithdrawal = 3
 
     package enum State: Hashable, Sendable {
@@ -78,12 +81,14 @@ package struct OutboxMachine: Hashable, Sendable {
     // MARK: Events, in life-cycle order
 
     mutating func outboxChanged(_ summary: OutboxSummary) {
-        // A new identity leaves nothing answered, either. Only a pull that shows the answered transactions is progress.
+        // The count of answered transactions reaches zero when a pull shows them, which is progress, or when the
+        // identity is renewed, which is not.
         if state != .renewing, self.summary.answered > 0, summary.answered == 0 { wrongConfirmations = 0 }
         self.summary = summary
     }
 
-    /// Checks the confirmations once every space shows all that the server has.
+    /// Checks the server's confirmations. Called when a page was applied and the device now has everything in all
+    /// spaces.
     ///
     /// If a transaction that the server has confirmed is missing, the confirmation was wrong. The transaction is sent
     /// again under a new identity that names the old one, so that it takes effect once.
@@ -131,8 +136,10 @@ package struct OutboxMachine: Hashable, Sendable {
         state = .resting
     }
 
-    /// Clears the count of held transactions, because a server has listed what it knows. The next batch checks them
-    /// again. The end of a push gives the count anyway, and is compared with the one before.
+    /// Clears the count of held transactions, because a server has listed the models that it knows. The next batch
+    /// checks the transactions again.
+    ///
+    /// The count stays while a push is in progress: `resultsRecorded` compares the new count with it.
     mutating func contactMade() {
         if !isInFlight { summary.held = 0 }
     }
@@ -162,8 +169,8 @@ package struct OutboxMachine: Hashable, Sendable {
         return actions
     }
 
-    /// Returns the deadline of a push. A batch that is too late is split until one transaction is left, which gets more
-    /// time.
+    /// Returns the time in which a push must be answered. A batch that is late is split, down to a single transaction.
+    /// A single transaction gets extra time for its upload.
     private func deadline(of batch: PushBatch, _ policy: SyncPolicy) -> Duration {
         policy.requestDeadline + SyncPolicy.uploadTime(ofBytes: batch.loneBytes)
     }
@@ -216,7 +223,7 @@ package struct OutboxMachine: Hashable, Sendable {
         guard case .recording(let spaces) = state else { return ([], nil) }
         guard givenBack <= 0 else {
             // The server does not know names that its hello has listed, so it is one of several, or has become older.
-            // When nothing else is to be sent, the same transactions are sent again, and could be without a pause.
+            // Without a wait, the machine could send the same transactions again and again, without a pause.
             let failure = TransportError(
                 .notUnderstood,
                 "the server does not know a collection or field that it has named: it is being upgraded, or became older"
@@ -224,9 +231,10 @@ package struct OutboxMachine: Hashable, Sendable {
             return (wait(for: .transport(failure), &turn), .answered(in: spaces))
         }
         state = .resting
-        // The device has shown the effects of these transactions before the response came.
+        // If no transaction is answered, no confirmation is in doubt: a pull showed the effects before the response
+        // came, or the server applied none of the transactions.
         if summary.answered == 0 { wrongConfirmations = 0 }
-        // Confirmations that turn out wrong are no progress.
+        // A push whose confirmations may be wrong again is not progress.
         if wrongConfirmations == 0 { backoff.reset() }
         identityRefusals = 0
         refusals = 0
@@ -343,7 +351,7 @@ package struct OutboxMachine: Hashable, Sendable {
             state = .withdrawing
             return ([.store(.withdraw(first, failure.rejection, of: push.identity))], nil)
         case .timedOut where push.count > 1:
-            // A smaller batch may be in time, so only the link waits.
+            // A smaller batch may be answered in time, so only the link waits, not the outbox.
             shrink(to: push.count / 2, turn.policy)
             state = .resting
             return ([], .contactLost(failure))

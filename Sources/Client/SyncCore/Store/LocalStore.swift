@@ -245,7 +245,8 @@ extension LocalStore {
 
 /// Counts of the outbox and of the journal's active entries, all at one moment.
 public struct OutboxSummary: Hashable, Sendable {
-    /// Number of transactions that were never sent.
+    /// Number of transactions that have no number, because they were not sent, or are to be sent again under another
+    /// number.
     public var waiting: Int
     /// Number of `waiting` transactions that are held back until the server knows their collections and fields.
     public var held: Int

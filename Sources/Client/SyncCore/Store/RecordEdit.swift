@@ -60,7 +60,8 @@ public struct OutboxEntry: Hashable, Sendable {
 
     /// The stages between the write and its removal from the outbox.
     public enum State: Hashable, Sendable {
-        /// Not sent under the current identity.
+        /// Without a number: not sent under the current identity, or returned by a server that did not know a
+        /// collection or field of the transaction.
         case waiting
         /// Sent at least once, and frozen because the server may have it.
         case sent(TransactionNumber, attempts: Int)
