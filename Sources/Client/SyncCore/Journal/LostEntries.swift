@@ -19,8 +19,8 @@ public struct LostChange: Hashable, Sendable {
 public struct LeftChanges: Hashable, Sendable, ExpressibleByArrayLiteral {
     /// The changes that are left in any case.
     public let changes: Set<LostChange>
-    /// The fields of other changes, as they were when the changes were chosen. A change is left, too, if its field is
-    /// different when the restore writes: its author has not seen that value.
+    /// The fields of the other changes, as they were when the changes were selected. Such a change is left, too, if its
+    /// field is different when the restore writes, because the selection did not consider the newer value.
     package let shown: [LostChange: ShownField]
 
     /// Leaves these changes, and no others.
@@ -35,8 +35,8 @@ public struct LeftChanges: Hashable, Sendable, ExpressibleByArrayLiteral {
 
     /// Returns the changes of a transaction that are left.
     ///
-    /// - Parameter record: returns a record that the transaction updates, or the record in place of it; nil if there is
-    ///   none.
+    /// - Parameter record: returns the record at an address that the transaction updates, or the record that replaced
+    ///   it; nil if there is neither.
     package func changes(
         of lost: Transaction, _ catalog: SchemaCatalog, record: (RecordAddress) throws -> Record?
     ) rethrows -> Set<LostChange> {
@@ -77,7 +77,7 @@ package struct ShownField: Hashable, Sendable {
 ///
 /// - Its field has been changed since the entry was made. If another device has created the record again, a creation
 ///   fills only the fields that are still empty.
-/// - A restored server has its record's id in another space.
+/// - The id of its record is in use in another space of the restored server.
 /// - It would empty a field. The device cannot tell whether a user cleared the field, or the field never had a value in
 ///   the lost history.
 /// - Another entry has another value of its field. The value of a creation is preferred, and otherwise the value of the
@@ -101,7 +101,7 @@ package struct LostEntries: Sendable {
         package let entry: Int64
         package internal(set) var left: [LostChange: Obstacle]
         fileprivate let shown: [LostChange: ShownField]
-        /// The number of the changes in the entry.
+        /// The number of changes in the entry.
         package let changes: Int
 
         /// Whether all changes of the entry stay in the journal.
@@ -154,9 +154,9 @@ package struct LostEntries: Sendable {
 
     /// The entries, newest first.
     private var entries: [Entry] = []
-    /// For each field that edits set, the hash of the value in the entry that was added last of those that set it.
-    /// This is the oldest of these entries so far, because entries are added newest first. A field whose change in that
-    /// entry has an obstacle is missing.
+    /// For each field that edits set, the hash of the value in the oldest entry so far that sets the field. This entry
+    /// was added last, because entries are added newest first. The field is missing if its change in that entry has an
+    /// obstacle.
     private var lastAddedValue: [LostChange: Int] = [:]
 
     package init() {}
@@ -291,7 +291,7 @@ extension LocalStore {
             }
             switch mutation.intent {
             case .create(let patch):
-                // The record has been created again.
+                // The record exists, so it was created again after the loss.
                 let (others, canFill) = record.difference(from: patch, schema)
                 guard canFill else {
                     if !others.isEmpty { obstacles[LostChange(mutation.address)] = .outdated }
@@ -322,8 +322,10 @@ extension Mutation {
 }
 
 extension Record {
-    /// Returns the fields that were set and whose values differ from the patch, and whether the patch can fill any field
-    /// that was never set.
+    /// Compares the record with a patch.
+    ///
+    /// - Returns: The fields whose values differ from the patch and that have been set, and whether the patch has a
+    ///   value for a field that has been empty since the record was created.
     fileprivate func difference(from patch: Patch, _ schema: ModelSchema) -> (others: [FieldName], canFill: Bool) {
         var others: [FieldName] = []
         var canFill = false
@@ -334,8 +336,10 @@ extension Record {
         return (others, canFill)
     }
 
-    /// - Parameter isReplacement: Whether the record replaces the edited one, which was deleted. Versions of the two
-    ///   cannot be compared.
+    /// Returns the reason why a lost edit of this record is not restored together with others; nil if there is none.
+    ///
+    /// - Parameter isReplacement: Whether the record replaces the edited one, which was deleted. The versions of the
+    ///   two records cannot be compared.
     fileprivate func obstacle(
         to edit: FieldEdit, isReplacement: Bool, _ schema: ModelSchema
     ) -> LostEntries.Obstacle? {
@@ -343,7 +347,7 @@ extension Record {
         let (shown, version) = (values[position], version(ofFieldAt: position))
         guard shown != edit.value else { return nil }
         if shown != edit.before { return .outdated }
-        // `seen` is zero if no server had sent the record. Then only the values can be compared.
+        // `seen` is zero if no server had sent the record. In that case, only the values can be compared.
         if !isReplacement, edit.seen != .zero, version > edit.seen { return .outdated }
         return edit.value.isNull ? .emptiesField : nil
     }

@@ -1,11 +1,11 @@
 import SyncModel
 
-// Creates deleted records again, and makes references follow them.
+// Creates deleted records again under new ids, and redirects references to them.
 extension RestorePlan {
     /// Returns the edits, followed by creates of the deleted records that they refer to, under new ids.
     ///
-    /// A required reference to a record of which nothing is known stays as it is. `redirecting` decides about optional
-    /// ones.
+    /// A required reference stays as it is if the values of its deleted target are unknown. `redirecting` decides about
+    /// optional references.
     mutating func addingTargets(of edits: [RecordEdit]) throws -> [RecordEdit] {
         var all = edits
         var position = 0
@@ -37,8 +37,8 @@ extension RestorePlan {
     ///
     /// Optional references to records that nothing can create again are left out, and added to `droppedReferences`.
     ///
-    /// - Parameter drops: Whether to leave out even optional references to records that other entries create or this
-    ///   plan deletes.
+    /// - Parameter drops: Whether to leave out optional references to a record that another entry can create, or that
+    ///   this plan deletes.
     mutating func redirecting(
         _ patch: Patch, of record: RecordAddress, droppingRestorable drops: Bool
     ) throws -> Patch {
@@ -65,10 +65,10 @@ extension RestorePlan {
         return result
     }
 
-    /// Checks that a plan with dropped references still writes something.
+    /// Checks that the plan still writes something after references were dropped.
     ///
-    /// - Parameter writesChanges: Whether the plan writes at least one of the changes that the entry is about.
-    /// - Throws: `danglingReference` when the plan writes none of them because references were left out.
+    /// - Parameter writesChanges: Whether the plan writes at least one change of the entry.
+    /// - Throws: `danglingReference` when the plan writes none of the changes and has dropped a reference.
     func require(_ writesChanges: Bool) throws {
         guard !writesChanges, let dropped = droppedReferences.first else { return }
         throw StoreError(
@@ -76,11 +76,11 @@ extension RestorePlan {
             "\(dropped.record): \(dropped.field) refers to \(dropped.target), which no longer exists")
     }
 
-    /// Returns the values with which a deleted record is created again under a new id; nil when nothing is known of the
-    /// record, or when another entry in the journal can create it.
+    /// Returns the values with which a deleted record is created again under a new id; nil when its values are unknown,
+    /// or when another entry in the journal can create it.
     ///
-    /// An entry does not have the values of a record that no server had shown. Another entry has them if its restore
-    /// created the record, and the record was deleted afterward.
+    /// The entry has the values if a server had shown the record. Otherwise, if the restore of an earlier entry created
+    /// the record, that entry has them.
     func values(ofDeleted address: RecordAddress) throws -> Patch? {
         guard let values = try deleted[address] ?? records.restoredCreation(address), try !records.isOffered(address)
         else { return nil }

@@ -1,7 +1,8 @@
-/// Several journal entries that are restored together, in the order of their restores.
+/// A queue of journal entries that are restored together.
 ///
-/// The entries are restored in the given order, except that an entry waits for the entries that create the records to
-/// which it refers: it is tried again as long as that may help. The refusal of one entry does not affect the others.
+/// The entries are restored in the given order, in rounds. An entry that needs a record which is not on this device is
+/// tried again in the next round, because another entry may have created the record by then. Rounds end when one
+/// restores nothing. The refusal of one entry does not affect the others.
 package struct RestoreQueue: Sendable {
     /// An entry that was not restored, and the reason.
     package struct Failure: Sendable {
@@ -9,7 +10,9 @@ package struct RestoreQueue: Sendable {
         package let error: StoreError
     }
 
+    /// The entries that are left of this round.
     private var round: ArraySlice<Int64>
+    /// The number of entries with which this round began.
     private var roundCount: Int
     private var current: Int64?
     /// The entries of this round that change, or refer to, a record which is not on this device.
@@ -29,7 +32,7 @@ package struct RestoreQueue: Sendable {
     package mutating func next() -> Int64? {
         if round.isEmpty {
             if waiting.count == roundCount {
-                // Nothing was restored in this round that another one could need.
+                // This round restored nothing, so another round would not, either.
                 failures += waiting
                 waiting = []
             }
@@ -43,7 +46,7 @@ package struct RestoreQueue: Sendable {
 
     /// Decides what follows the refusal of the entry that `next` returned last.
     ///
-    /// - Throws: The error, when it is not about the entry, so that the other entries would be refused, too.
+    /// - Throws: The error, when it is not about this entry and would therefore stop the other entries, too.
     package mutating func refused(_ error: StoreError) throws(StoreError) {
         guard let entry = current else { throw error }
         let failure = Failure(entry: entry, error: error)

@@ -12,7 +12,8 @@ struct CommitDraft<Lookup: RecordLookup> {
     private var creates: [RecordAddress] = []
     private var conflicts: [FieldConflict] = []
     private var furtherLosses: [FieldConflict] = []
-    /// The deleted records, with the mutations that delete them, which a rejection names.
+    /// The positions in `records` of the deleted records, each with the index of the mutation that deletes the record.
+    /// A rejection names the mutation.
     private var deletes: [(record: Int, mutation: Int)] = []
     /// Whether `effects` is filled. Only the application's rules need it.
     private let notesEffects: Bool
@@ -74,7 +75,7 @@ struct CommitDraft<Lookup: RecordLookup> {
             guard before.space == space else {
                 throw rejected(.duplicateRecord, "\(address) already exists; a new record needs a new id", index)
             }
-            // A device may send a create again under a different identity. The create has already taken effect.
+            // A device may send a create again under a different identity. The first one has then taken effect already.
             isRepeat =
                 before.creation.claimedTime == claimed && planner.author.isOrWas(before.creation.origin.stamp.client)
                 && before.mayHaveBeenCreated(with: patch)
@@ -152,13 +153,14 @@ struct CommitDraft<Lookup: RecordLookup> {
     }
 
     /// Returns whether the author of the transaction has provably seen the stored value of a field: the claimed version
-    /// covers it, or the same incarnation of the same client wrote it.
+    /// covers the value, or the same incarnation of the same client wrote it.
     ///
-    /// A claimed version that the space has not reached proves nothing: it is forged, or it belongs to a different
-    /// history. If another client has set the same value again, later than `stamp`, then the author has seen the value,
-    /// but not this newer edit.
+    /// Two exceptions apply to a claimed version. If the space has not reached it, it proves nothing: it is forged, or
+    /// it belongs to a different history. If the newest edit set the value that the field already had, its stamp must
+    /// be older than `stamp`: the version covers the value, but not this edit.
     ///
-    /// A field that has been empty since the record was created has no value that anyone could miss.
+    /// Returns true for a field that has been empty since the record was created, because it has no value to miss, and
+    /// for a field that the transaction itself has written.
     private func hasSeen(
         _ field: FieldName, of record: PlannedRecord, upTo seen: Version, at stamp: Stamp
     ) -> Bool {
@@ -223,8 +225,8 @@ struct CommitDraft<Lookup: RecordLookup> {
 
     /// Checks that no record becomes too long for a page.
     ///
-    /// The limits of a model prevent that (`SchemaLimits.recordTextBytes`), unless they have changed: a record keeps
-    /// values that are longer than the present limits.
+    /// The fields of a model may not have more than `SchemaLimits.recordTextBytes` together. A record can still exceed
+    /// this after the limits of its fields were lowered, because it keeps the longer values.
     func checkLengths() throws(PlanningStop) {
         for record in records where record.isAlive {
             // The values of a create fit into one transaction.
@@ -243,7 +245,7 @@ struct CommitDraft<Lookup: RecordLookup> {
         }
     }
 
-    /// Checks that new references point to records that are alive after the transaction.
+    /// Checks that new references point to records of this space that are alive after the transaction.
     func checkReferences() throws(PlanningStop) {
         for record in records where record.isAlive {
             guard let schema = planner.catalog[record.address.collection] else { continue }
@@ -267,8 +269,8 @@ struct CommitDraft<Lookup: RecordLookup> {
             let target = records[position].address
             let fields = planner.stored.requiredReferences(to: target.collection)
             guard records[position].before != nil, !fields.isEmpty else { continue }
-            // Referrers that the transaction itself changes may no longer refer to the target. The limit exceeds their
-            // number by one, so any other referrer would be found.
+            // Referrers that the transaction itself changes may no longer refer to the target. The limit exceeds the
+            // largest possible number of them by one, so any other referrer would be found.
             let limit = records.count * fields.count + 1
             for referrer in try referrers(of: target, through: fields, limit: limit) {
                 guard let own = positions[referrer.address].map({ records[$0] }) else {
@@ -356,7 +358,8 @@ extension FieldValue {
 }
 
 extension PlannedRecord {
-    /// Adds an edit that set the value that a field already had. An empty field has no value to lose.
+    /// Notes an edit that set the value that a field already had. An edit that emptied the field is not noted, because
+    /// its author has no value to lose.
     fileprivate mutating func note(equalTo value: FieldValue, _ field: FieldName, _ stamp: Stamp) {
         guard !value.isNull else { return }
         equalEdits.append(PlannedEqualEdit(field: field, stamp: stamp))
@@ -375,7 +378,8 @@ extension PlannedRecord {
         return Contender(value: .null, stamp: stamp)
     }
 
-    /// Returns the origin of the stored value of `field`; nil when the transaction itself has written the field.
+    /// Returns the origin of the stored value of `field`; nil when the record is new, or when the transaction itself
+    /// has written the field.
     fileprivate func storedOrigin(of field: FieldName) -> FieldOrigin? {
         guard let before, !writes.contains(where: { $0.field == field }) else { return nil }
         return before.field(field).origin

@@ -3,7 +3,7 @@ package import SyncModel
 /// Decides the effect of a transaction, without side effects.
 package struct CommitPlanner: Sendable {
     let catalog: SchemaCatalog
-    /// The models of all stored records, among them those that this server does not serve.
+    /// The models of all stored records, including those that this server does not serve.
     let stored: SchemaCatalog
     let author: TransactionAuthor
     let stamps: StampPolicy
