@@ -5,17 +5,20 @@ import SyncAuthority
 enum SyncServerLimits {
     // MARK: Requests
 
-    /// Maximum length of a header field, and of all header fields together, in bytes. The requests of Tombolo clients
-    /// have less than 1 KiB.
+    /// Maximum length of a header field, and of all header fields together, in bytes. The header fields of a Tombolo
+    /// client have less than 1 KiB.
     static let headerBytes = 16 * 1_024
+    /// Maximum number of header fields in one request.
     static let headerFields = 64
     /// The time in which the head of a request must arrive, counted from the start of the connection for the first
     /// request, and from the first byte for later ones. A head fits into a few packets.
     static let headDeadline = Duration.seconds(10)
-    /// The time that a peer has to read its last response. Until then, it may continue to send, or keep its side open.
+    /// The time between the last response on a connection and its end, in which the peer can read the response. The
+    /// peer may still send, or keep its side open.
     static let closeDelay = Duration.seconds(5)
-    /// Minimum rate of a request body beyond its timeout, in bytes per second. It is half the rate that a Tombolo
-    /// client requires of a long push (`SyncPolicy.uploadTime(ofBytes:)`), because the client should give up first.
+    /// Minimum rate of a request body that takes longer than the body timeout, in bytes per second. It is half the rate
+    /// that a Tombolo client requires of a long push (`SyncPolicy.uploadTime(ofBytes:)`), because the client should
+    /// give up first.
     static let slowestBody = 4 * 1_024
     /// Multiple of the maximum body length up to which a body is read and discarded. Beyond it, the connection is
     /// closed.
@@ -36,8 +39,8 @@ enum SyncServerLimits {
 
     // MARK: Responses
 
-    /// The time that a peer may read nothing of the bytes that wait for it. A Tombolo client waits for a response for
-    /// the same time.
+    /// The time for which a peer may read none of the bytes that wait for it. It equals the default time for which a
+    /// Tombolo client waits for a response.
     static let writeTimeout = Duration.seconds(30)
     /// Minimum rate, in bytes per second, at which a peer must read to keep its connection: a link of 8 kbit/s.
     static let slowestReader = 1_024
@@ -60,11 +63,11 @@ enum SyncServerLimits {
     /// Maximum number of concurrent requests of one principal. A device has a push and the pulls of its spaces, and
     /// people have few devices.
     static let requestsPerPrincipal = 64
-    /// Maximum number of event streams of one principal: one for each device. It is well below the connections of one
-    /// address, which other accounts may share.
+    /// Maximum number of event streams of one principal: one for each device. It is well below the default limit of
+    /// connections from one address, because other accounts may share the address.
     static let streamsPerPrincipal = 64
-    /// The divisor that gives the share of an address's connections that the event streams, and the requests, of one
-    /// principal may use: 4 grants each a quarter.
+    /// The divisor that gives the share of an address's connections that one principal may use for event streams, and
+    /// again for requests: 4 grants a quarter to each.
     static let principalShareOfAddress = 4
     /// Maximum number of bytes of request bodies that are in memory for one principal, and for all principals.
     static let bodyBytesPerPrincipal = 32 * 1_024 * 1_024
@@ -79,7 +82,8 @@ enum SyncServerLimits {
 
     // MARK: Tokens and health
 
-    /// The default time for which a token stays accepted while the body of a request arrives.
+    /// The default time for which a token stays accepted while the body of a request arrives. After a body that took
+    /// longer, the token is checked again.
     static let tokenAge = TimeAmount.seconds(1)
     /// Maximum length of a token, and of a token file, in bytes.
     static let tokenBytes = 4 * 1_024
@@ -88,13 +92,14 @@ enum SyncServerLimits {
     /// have a few keys of less than 1 KiB.
     static let keyFileBytes = 1_024 * 1_024
     static let keyFiles = 64
-    /// Maximum length of the `kid` of a key, in bytes. It is within a token, which has a limit of its own.
+    /// Maximum length of the `kid` of a key, in bytes. A token repeats the `kid` of its key, within `tokenBytes`.
     static let keyIDBytes = 256
     /// Maximum length of the modulus of an RSA key, in bytes. The time that a signature takes grows with its square.
     static let modulusBytes = 1_024
     /// The latest time in a JSON Web Token, in seconds since 1970: the end of the year 9999.
     static let latestTime: Int64 = 253_402_300_799
-    /// Maximum number of verified JSON Web Tokens in memory, each with less than 300 bytes. Only the issuer can fill it.
+    /// Maximum number of verified JSON Web Tokens in memory, each with less than 300 bytes. Only valid tokens are kept,
+    /// so only the issuer can cause this many.
     static let verifiedTokens = 10_000
     /// The time for which the result of a health check is reused. The route is open to everyone, and each check costs a
     /// read of the store.
@@ -106,7 +111,7 @@ enum SyncServerLimits {
     /// The free space of the disk below which a server is not ready. It suffices for some pushes of the maximum length,
     /// which are in the WAL and in the database until the next checkpoint.
     static let leastFreeBytes: Double = 64 * 1_024 * 1_024
-    /// The time for which the store counts as damaged after a call has found damage, and between two checks of the
-    /// whole store. Such a check reads the whole database.
+    /// The time for which the store counts as damaged after a call or a check has found damage. After that, the next
+    /// health check checks the whole store, which reads the whole database.
     static let damageInterval = Duration.seconds(10)
 }

@@ -4,8 +4,9 @@ package import SyncModel
 ///
 /// The column `key` or `id` identifies the record; in a row with both, the `id` takes precedence. The column `space` names
 /// the space of a new record. The columns `uid`, `version`, and `pending` are ignored, so that the output of
-/// `record list --json`, converted to CSV without the `type` column, can be imported. All other columns are fields. An
-/// empty cell leaves its field unchanged.
+/// `record list --json`, converted to CSV without the `type` column, can be imported. All other columns are fields. The
+/// column of a field with one of these names has a prefix, such as `field.id`. An empty cell leaves its field
+/// unchanged.
 package struct CSVImport: Sendable {
     let schema: ModelSchema
     let fallbackKey: FieldName?

@@ -35,7 +35,7 @@ extension FieldValue {
 }
 
 extension FieldSchema {
-    /// The texts that this field accepts, for messages.
+    /// A description of the texts that this field accepts, for messages.
     package var expectation: String {
         isDate ? "a date in ISO 8601, such as 2026-12-01 or 2026-12-01T10:00:00Z" : type.expectation
     }
@@ -47,7 +47,7 @@ extension FieldSchema {
 }
 
 extension FieldType {
-    /// The texts that this type accepts, for messages.
+    /// A description of the texts that this type accepts, for messages.
     package var expectation: String {
         switch self {
         case .boolean: "true or false"

@@ -6,8 +6,8 @@ import TomboloModeling
 ///
 /// `type` names the collection, and `key` or `id` identifies the record; in an object with both, the `id` takes precedence.
 /// `space` names the space of a new record. `uid`, `version`, and `pending` are ignored, so that the output of
-/// `list --json` can be imported. The other members are fields. A field with one of these names is the member
-/// `field.type`, for example.
+/// `record list --json` can be imported. All other members are fields. A field with the name of one of these members
+/// has the member `field.type`, for example.
 package struct JSONLinesImport: Sendable {
     let catalog: SchemaCatalog
     let fallbackKeys: [CollectionName: FieldName]
@@ -58,7 +58,7 @@ package struct JSONLinesImport: Sendable {
     /// A member of a line's object.
     private struct Member {
         let key: String
-        /// The text of the value, which is the value of a JSON field. A number in `value` may be rounded.
+        /// The value as it was written. A JSON field stores this text, because numbers in `value` may be rounded.
         let text: String
         let value: JSONValue
 

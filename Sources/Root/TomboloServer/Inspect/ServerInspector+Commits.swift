@@ -11,6 +11,7 @@ extension ServerInspector {
         try arguments.require(only: "space", "after", "limit")
         let space = try arguments.requiredSpace("space")
         let limit = try arguments.limit(upTo: InspectLimits.commits)
+        // The newest commits are first, so those after the last row of a page have smaller versions.
         let before = try arguments.number("after").map { Version($0) }
         return try read { snapshot in
             let budget = PageBudget(rows: limit, bytes: InspectLimits.bytes)

@@ -52,8 +52,10 @@ struct ConnectionChannel: ServerChildChannel {
         }
     }
 
-    /// Limits the buffers of the socket: few unsent bytes, so that the progress of a slow reader shows in small steps,
-    /// and at most one socket read per `read()`, so that few received bytes wait in memory.
+    /// Limits the buffers of the socket, and adds the guard against slow readers.
+    ///
+    /// Few bytes are unsent, so that the progress of a slow reader shows in small steps. At most one socket read is
+    /// made per `read()`, so that few received bytes wait in memory.
     private static func bound(_ channel: any Channel) throws {
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
         try channel.syncOptions?.setOption(
@@ -83,7 +85,7 @@ struct ConnectionChannel: ServerChildChannel {
 }
 
 extension ConnectionChannel {
-    /// Returns the builder of a server whose connections are set up like this one.
+    /// Returns the builder of a server that sets up each connection with a `ConnectionChannel`.
     ///
     /// - Parameter tls: the TLS context; nil for plain HTTP.
     static func builder(
