@@ -4,7 +4,7 @@ import SyncModel
 // endless loop or move the device backward.
 
 extension PullPage {
-    /// Returns why the page cannot be true, as a message; nil if it can.
+    /// Returns a message that says why the page cannot be true; nil if it can be true.
     ///
     /// - Parameters:
     ///   - stored: The space as the device holds it. The page was requested for this space.
@@ -36,8 +36,8 @@ extension PullPage {
         return nil
     }
 
-    /// Returns whether the page advanced the device. Each page of a snapshot with a new cursor does, because the store
-    /// ensures that the rows increase.
+    /// Returns whether the page advanced the device. Each page of a snapshot with a new cursor advances it, because the
+    /// store refuses rows that are not in increasing order.
     func isProgress(from before: StoredSpace, to after: StoredSpace) -> Bool {
         guard before.cursor != after.cursor else { return false }
         return switch content {

@@ -2,14 +2,14 @@ import SyncConcurrency
 import SyncCore
 
 /// Calls the token closure while the server refuses the token. The waits between the calls grow until the server accepts
-/// one.
+/// a token.
 final class TokenRenewal: Sendable {
     private let token: TokenKeeper
     private let runtime: EngineRuntime
     private let connection: @Sendable () -> SyncStatus.Connection
     private let hasCalled: @Sendable (_ isNew: Bool) -> Void
-    /// The earliest uptime of the next call. A server that accepts and refuses tokens in turns must not cause an endless
-    /// loop without waits.
+    /// The earliest uptime of the next call. Without it, a server that alternately accepts and refuses tokens could
+    /// cause an endless loop of calls without waits.
     private let earliest = Guarded(Duration.zero)
 
     /// The first and the longest wait between two calls.
@@ -37,7 +37,8 @@ final class TokenRenewal: Sendable {
                 guard calls == nil, failure.code == .unauthorized else { continue }
                 calls = runtime.spawn { [self] in await repeatCalls() }
             case .online, .offline:
-                // The next refusal is another one, and must not wait for the end of a long interval.
+                // The server accepted a token, or the connection ended. The next refusal starts again with the first
+                // interval.
                 calls?.cancel()
                 calls = nil
             case .notRunning, .connecting, .waiting, .paused, .storeFailed, .recovering, .stopped: continue

@@ -9,14 +9,15 @@ public struct ModelField<M: Model, Value: ModelValue>: Sendable {
     /// The name on the wire and in the database.
     public let name: String
 
-    /// The value as which the field of a record reads if the record has none: nil for an optional field, even if new
-    /// records have a default, because the user may have removed the value.
+    /// The value that a program reads if the record has none: nil for an optional field, even if new records have a
+    /// default, because the user may have removed the value.
     package let fallback: Value
 
     package let key: FieldKey
     /// The rule of a text field, which normalizes values before they are stored or compared; nil for none.
     private let rule: FieldRule?
-    /// The value as which a condition counts a missing value; null if the condition treats it as missing.
+    /// The value that stands for a missing one in conditions and sort orders; null if a missing value stays missing
+    /// there, as in an optional field.
     package let missing: FieldValue
 
     /// Declares a field.
@@ -35,7 +36,7 @@ public struct ModelField<M: Model, Value: ModelValue>: Sendable {
         // Without a default, a required value has to be set, and an optional value may be missing.
         let initial = value ?? (Value.isOptional || isRequired ? nil : Value.empty)
         let stored = Self.normalized(initial?.storedOrNull ?? .null, rule)
-        // A record of an older build shows the default as new records have it: in the canonical form of the rule.
+        // A record of an older build shows the same default as a new record, in the canonical form of the rule.
         let normalized = rule == nil || stored.isNull ? nil : Value(stored: stored)
         fallback = Value.isOptional ? .empty : normalized ?? value ?? .empty
         missing = Value.isOptional ? .null : stored
@@ -72,8 +73,8 @@ extension ModelField {
 
 /// A field of a model that refers to a record of another model. Write `Reference<Other>` inside a model.
 ///
-/// A reference is optional unless it has the option `.required`. The server refuses to delete a record to which a
-/// required reference points. An optional reference to a deleted record reads as nil.
+/// A reference is optional unless it has the option `.required`. A record cannot be deleted while a required reference
+/// points to it. An optional reference to a deleted record reads as nil.
 public struct ModelReference<M: Model, Other: Model>: Sendable {
     /// The name on the wire and in the database.
     public let name: String

@@ -6,6 +6,9 @@ import SyncModel
 import SyncSimulation
 
 /// The real authority behind hooks in which a bug can be planted.
+///
+/// In a world that has a rule for writes, pushes arrive at `plan` and `pushTogether`. Of the hooks for pushes, only
+/// `onVerdict` is then called.
 struct PlantedAuthority: AuthorityService {
     let base: Authority
     /// The access rules of the world. `base` may enforce different rules.
@@ -15,7 +18,7 @@ struct PlantedAuthority: AuthorityService {
         (base, request, principal, now) throws(AuthorityError) in
         try base.push(request, by: principal, now: now)
     }
-    /// Returns whether a push is performed as if deletes won over edits in all models.
+    /// Returns whether the lenient authority performs a push.
     var isLenient: @Sendable (Authority, PushRequest, Principal, WallTime) throws(AuthorityError) -> Bool = {
         (_, _, _, _) in false
     }
@@ -30,7 +33,7 @@ struct PlantedAuthority: AuthorityService {
         try base.fetch(request, by: principal, now: now)
     }
 
-    /// The authority for lenient pushes.
+    /// An authority over the same store, in whose models a delete wins over edits.
     private let lenient: Authority?
 
     /// - Parameter histories: names the histories that a lenient push begins; nil if no push is lenient.

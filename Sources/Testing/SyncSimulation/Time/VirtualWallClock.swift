@@ -7,7 +7,7 @@ public final class VirtualWallClock: Sendable {
         /// The clock's time at the virtual moment `since`, in microseconds.
         var shown: Int64
         var since: Duration
-        /// The drift in parts per million. Positive values run fast, negative values run slow.
+        /// The drift in parts per million. With a positive drift, the clock runs fast.
         var drift: Int64 = 0
 
         func reading(at now: Duration) -> Int64 {
@@ -55,7 +55,7 @@ public final class VirtualWallClock: Sendable {
         }
     }
 
-    /// Sets the drift. Positive values run fast, negative values run slow.
+    /// Sets the drift. With a positive drift, the clock runs fast.
     public func drift(partsPerMillion: Int64) {
         let moment = timeline.now
         state.withLock { state in

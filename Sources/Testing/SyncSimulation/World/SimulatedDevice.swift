@@ -70,7 +70,7 @@ public final class SimulatedDevice: Sendable {
         var guest: Principal?
         /// A second process on the same database; nil when there is none.
         var rival: Life?
-        /// The build of the application, from the next start of a process on.
+        /// The build of the application that the next process will have.
         var build: WorldBuild
         var lives = 0
         /// The reason why the engine of the current process has ended, whether or not it was asked to stop; nil while
@@ -191,7 +191,9 @@ public final class SimulatedDevice: Sendable {
         state.withLock { $0.resets[space, default: 0] += 1 }
     }
 
-    /// Starts the application's process: opens the store and runs the engine. Throws any error from `open`.
+    /// Starts the application's process: opens the store and runs the engine. A running process is killed first.
+    ///
+    /// - Throws: Any error from opening the store.
     public func start() throws {
         kill()
         brakes.reset(name)
@@ -313,6 +315,9 @@ public final class SimulatedDevice: Sendable {
         if state.withLock({ $0.rival?.process })?.isDead == true { endRival() }
     }
 
+    /// Cuts the power: the process ends, and only a part of the unsynced data stays on the disk.
+    ///
+    /// - Parameter seed: Selects the part that stays.
     public func losePower(seed: UInt64) {
         simulation.mark("loses power", by: name, as: .fault)
         disk.losePower(seed: seed)
@@ -389,13 +394,13 @@ public final class SimulatedDevice: Sendable {
         return holdings
     }
 
-    /// Calls `body` with the store of a copy of the device's disk. Returns nil when the disk is empty or the copy
-    /// cannot be read.
+    /// Calls `body` with the store of a copy of the device's disk. Returns nil when the disk is empty, the copy cannot
+    /// be opened, or `body` throws.
     func readCopy<Result>(_ body: (Store) throws -> Result) -> Result? {
         disk.fileNames.isEmpty ? nil : try? withCopy(body)
     }
 
-    /// Opens the store of a copy of the device's disk.
+    /// Calls `body` with the store of a copy of the device's disk.
     private func withCopy<Result>(_ body: (Store) throws -> Result) throws -> Result {
         let copy = SimulatedDisk(seed: 0)
         copy.restore(disk.image())
