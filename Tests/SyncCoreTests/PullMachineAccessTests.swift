@@ -3,7 +3,7 @@ import Testing
 
 @testable import SyncCore
 
-/// Pulls of a space that the account may not read.
+/// Tests pulls of a space that the account may not read.
 @Suite struct PullMachineAccessTests {
     private static let vacating = StoreAction.vacate(
         .default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)
@@ -64,7 +64,7 @@ import Testing
         #expect(harness.openHello != nil)
     }
 
-    @Test func `a push to a space without access does not start a pull before the next poll`() {
+    @Test func `a push to a space without access brings the next poll forward, but starts no pull at once`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))

@@ -15,6 +15,7 @@ import Testing
     private static let schema = ModelSchema(collection: "note", fields: [.text("text")])
     private let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false) + "/mark-\(UUID())"
     private var file: MarkFile { MarkFile(path: folder + "/authority.sqlite-mark") }
+    /// The mark of the database that the server had before, or that received its data.
     private var former: MarkFile { MarkFile(path: folder + "/authority.postgres-mark") }
 
     init() throws {
@@ -127,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a copy from before a move is older than the mark of the database that received the data`() throws {
+    @Test func `a database that was copied before its data moved is older than the mark of the new database`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let store = InMemoryAuthorityStore(epoch: Epoch(rawValue: "e"))
         let moved = authority(store)

@@ -6,7 +6,7 @@ import Testing
 @testable import SyncProgram
 @testable import TomboloServer
 
-/// Tests the words of the commands that show the state of a server.
+/// Tests the output of the commands that show the state of a server.
 @Suite struct ServerStatusTests {
     private static let program = ServerOptions.program.name
     private static let team = SpaceOverview(
@@ -84,7 +84,7 @@ import Testing
         )
     }
 
-    @Test func `a rule of the program stands in place of members`() {
+    @Test func `a program with its own rule for access shows the rule instead of members`() {
         let status = Self.status(Self.overview([Self.home], clients: 1), hasOwnRule: true)
         #expect(Self.text(status).contains("1 record (user 1); access by the rule of the program; 1 conflict\n"))
         #expect(Self.text(status).contains("clients      1 has pushed (\(Self.program) clients)\n"))

@@ -94,7 +94,7 @@ import Testing
         #expect(names == ["tokens", "tokens.lock"])
     }
 
-    @Test func `no token is added that a program's own rule would not accept`() {
+    @Test func `no token is added if the program authenticates tokens by its own rule`() {
         let registry = TokenRegistry(path: folder + "/tokens", haveEffect: false) { 1 }
         let problems = [
             #expect(throws: ConfigurationError.self) { try registry.add("laptop") { _ in } },
@@ -104,7 +104,7 @@ import Testing
         #expect(names.isEmpty)
     }
 
-    @Test func `a token is delivered when a server accepts it`() throws {
+    @Test func `a token is delivered only after it is stored, so that a server accepts it`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var wasDelivered = false
         try registry.add("laptop") { token in
@@ -128,7 +128,8 @@ import Testing
         #expect(problem?.advice?.contains("token remove laptop") == true, "\(problem?.advice ?? "")")
     }
 
-    /// The operator would believe that a token is revoked, and the running server would keep accepting it.
+    /// A server keeps its earlier tokens when a changed file is invalid. Otherwise, an operator would believe that a
+    /// removed token is revoked.
     @Test(arguments: [
         ("oops half a line", 0o600, "/tokens, line 2: expected a principal and the SHA-256 of its token"),
         (TokenFile.line(principal: "laptop", token: "1"), 0o600, "/tokens, line 2: this token occurs twice"),
@@ -247,7 +248,7 @@ import Testing
         #expect(try owner(of: "other")?.user == 0)
     }
 
-    @Test func `a second change takes the lock that the first one left`() throws {
+    @Test func `a second change can lock the file of the lock that the first one left`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try registry.add("laptop") { _ in }
         let (file, lock) = (try #require(try owner(of: "tokens")), try #require(try owner(of: "tokens.lock")))

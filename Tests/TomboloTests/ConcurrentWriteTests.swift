@@ -2,9 +2,9 @@ import Foundation
 import Testing
 import Tombolo
 
-/// Tests tasks that write at the same time through one client, whose writes share commits of the database.
+/// Tests tasks that write at the same time through one client. Their writes share commits of the database.
 @Suite struct ConcurrentWriteTests {
-    /// The last value that a task was told is saved.
+    /// A todo as it was after the last `save` or `delete` that succeeded.
     private struct Saved: Sendable {
         let id: RecordID
         /// Nil for a deleted record.
@@ -12,8 +12,7 @@ import Tombolo
         let owner: RecordID?
     }
 
-    @Test func `everything that concurrent tasks were told is saved is there after the client was opened again`()
-        async throws
+    @Test func `the writes that succeeded in concurrent tasks are there after the client is opened again`() async throws
     {
         let home = try Home()
         let models: [any Model.Type] = [Todo.self, Person.self]
@@ -41,12 +40,12 @@ import Tombolo
         }
     }
 
-    /// Creates, edits, and deletes records of its own, and writes to a record that all tasks share.
+    /// Creates, edits, and deletes todos of one task, and writes to a record that all tasks share.
     private func write(as task: Int, of shared: Live<Person>, _ client: Client) async throws -> [Saved] {
         var saved: [Saved] = []
         for number in 0..<8 {
             let title = "\(task).\(number)"
-            // Every fourth object brings a draft with it.
+            // Every fourth todo refers to a draft, which is saved with the todo.
             let owner = number % 4 == 0 ? try client.draft(Person.self) { $0.name = title } : shared
             let todo = try await client.create(Todo.self) { todo in
                 todo.title = title
@@ -62,7 +61,7 @@ import Tombolo
                 try await todo.delete()
                 saved.append(Saved(id: id, title: nil, owner: nil))
             default:
-                // This write fails, and must not take others with it.
+                // This write fails, and must not make the writes of its commit fail.
                 todo.title = ""
                 await #expect(throws: ModelError.self) { try await todo.save() }
                 todo.revert()

@@ -19,7 +19,8 @@ import Tombolo
     }
 }
 
-/// The test in the guide "Test your application". The function is in a library of the guide's application.
+/// The tests in the guide "Test your application". In the guide, `todoRules` is a function of the application's
+/// library.
 @Suite struct TodoRuleTests {
     typealias Todo = GuideModels.Todo
     typealias Person = GuideModels.Person

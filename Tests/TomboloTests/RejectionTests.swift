@@ -36,7 +36,8 @@ private struct LaxStep: Model {
     let other = Reference<LaxTodo>("other")
 }
 
-/// Tests that a rejected write is kept until the user retries, edits, or discards it, and that a merge has both values.
+/// Tests that a rejected write is kept until the user retries, edits, or discards it, and that a merge shows both
+/// values.
 @Suite struct RejectionTests {
     private func strictTestbed() throws -> (testbed: SyncTestbed, phone: TestbedDevice) {
         let testbed = try SyncTestbed(models: [StrictTodo.self])
@@ -54,7 +55,7 @@ private struct LaxStep: Model {
         return (testbed, phone, todo, try #require(try phone.rejections.all().first))
     }
 
-    @Test func `a rejection tells the reason and the attempted values, and survives a restart`() throws {
+    @Test func `a rejection has the reason and the attempted values, and survives a restart`() throws {
         let (testbed, phone) = try strictTestbed()
         let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }
         try testbed.settle()
@@ -104,7 +105,7 @@ private struct LaxStep: Model {
         let change = rejection.changes[0]
         #expect(change.value(todo.fields.title) == "Cucumbers")
         #expect(try rejection.serverRow(LaxTodo.self, of: change)?.title == "Bread")
-        // It remains the server's row while this device has another unsent change of the record.
+        // The server's row stays the same while this device has another unsent change of the record.
         phone.isOnline = false
         todo.title = "Eggs"
         try testbed.run { try await todo.save() }
@@ -194,13 +195,13 @@ private struct LaxStep: Model {
             }
         }
         let todo = try #require(kept.withLock { $0.first })
-        // The default of the field is no edit of a person.
+        // The defaults of other fields are not unsaved edits.
         #expect(todo.title == "Leek" && todo.isDone && todo.edits.isEmpty)
         try testbed.settle()
         try testbed.finish()
     }
 
-    @Test func `an edit over a rejected value of the same device claims to have seen the value before it`() throws {
+    @Test func `an edit that replaces a rejected value of its device does not conflict with the stored value`() throws {
         let (testbed, phone) = try strictTestbed()
         let tablet = try testbed.device("tablet", models: [LaxTodo.self])
         let milk = try testbed.run { try await tablet.create(LaxTodo.self) { $0.title = "Milk" } }
@@ -219,7 +220,7 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    @Test func `a correction leaves what a person has typed meanwhile as an unsaved edit`() throws {
+    @Test func `a correction keeps the text that a person has typed meanwhile as an unsaved edit`() throws {
         let (testbed, phone, todo, rejection) = try rejectedTitle()
         todo.title = "typed"
         try testbed.run {
@@ -235,7 +236,8 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    /// Regression test: corrections of one rejection staged values on the same object, and wrote those of the other.
+    /// Regression test: concurrent corrections staged their values on the same object, so one wrote the values of
+    /// another.
     @Test(.timeLimit(.minutes(10)))
     func `only one of several concurrent corrections is written, and the others leave no staged values`() async throws {
         let home = try Home()
@@ -294,7 +296,7 @@ private struct LaxStep: Model {
                 }
             }
         }
-        /// Expects that no decision but another discard is taken, and that the newer values stay.
+        /// Expects that every decision except a discard fails, and that newer values stay.
         func expectDecided(_ rejection: RejectedWrite) throws {
             todo.title = "Eggs"
             todo.isDone = false
@@ -319,7 +321,7 @@ private struct LaxStep: Model {
         try discarded.discard()
         try expectDecided(discarded)
 
-        // Somebody else decides while the body runs. The values that it staged are dropped again.
+        // Somebody else decides while the body of the edit runs. The values that the body staged are dropped.
         let raced = try reject()
         let failure = #expect(throws: ModelError.self) { try edit(raced) { try raced.discard() } }
         #expect(failure?.code == .alreadyDecided)
@@ -328,8 +330,9 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
+    /// The writes were rejected because they refer to a record whose creation was rejected.
     @Test(arguments: [false, true])
-    func `writes rejected with a creation refer to its new record after the creation is corrected`(isRetried: Bool)
+    func `after a rejected creation is corrected, the writes that depend on it refer to its new record`(isRetried: Bool)
         throws
     {
         let testbed = try SyncTestbed(models: [StrictTodo.self, StrictStep.self])
@@ -402,7 +405,7 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    @Test func `a merge tells both values, and the lost one is restored`() throws {
+    @Test func `a merge shows both values, and restores the lost one`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
         let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
@@ -438,7 +441,7 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    @Test func `when the later push wins, the merge on each device tells where the lost value was written`() throws {
+    @Test func `when the later push wins, the merge on each device says which device wrote the lost value`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
         let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
@@ -469,7 +472,7 @@ private struct LaxStep: Model {
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
         let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
         try testbed.settle()
-        // A form is open on the phone. It hides what arrives.
+        // An edit is staged on the phone, as in an open form. It hides the value that arrives.
         milk.title = "Oat milk"
         let seen = try tablet.object(LaxTodo.self, id: #require(milk.id))
         try testbed.run {
@@ -486,7 +489,7 @@ private struct LaxStep: Model {
             #expect(merge.fields.map { $0.lost(milk.fields.title) } == ["Soy milk"])
             try merge.accept()
         }
-        // An edit of what the object shows now replaces nothing unseen.
+        // The object now shows the current value, so the next edit of it is not a conflict.
         milk.title = "Rice milk"
         try testbed.run { try await milk.save().confirmed() }
         try testbed.settle()
@@ -494,7 +497,7 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    @Test func `the delete of an object has not seen what its unsaved edit hides`() throws {
+    @Test func `a delete conflicts with a value that an unsaved edit of the object hides`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
         let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
@@ -516,7 +519,7 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
-    @Test func `a reference to a deleted record reads as nil on a device that never had its object`() throws {
+    @Test func `a reference to a deleted record reads as nil on a device that holds no object of that record`() throws {
         let testbed = try SyncTestbed(models: [Todo.self, Person.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
         let ned = try testbed.run { try await phone.create(Person.self) { $0.name = "Ned" } }

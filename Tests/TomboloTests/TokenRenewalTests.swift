@@ -6,7 +6,7 @@ import Testing
 @testable import SyncCore
 @testable import Tombolo
 
-/// Tests when the token closure is called while the server refuses the token, on virtual time.
+/// Tests at which times the token closure is called while the server refuses the token.
 @Suite(.ring(.unit)) struct TokenRenewalTests {
     private let simulation = Simulation(seed: 1)
     private let statuses = Broadcast<SyncStatus>()
@@ -44,8 +44,8 @@ import Testing
         calls.withLock { calls in calls.map { $0.components.seconds } }
     }
 
-    /// Regression test: the wait that a long sign-out had reached applied to all later refusals.
-    @Test func `after a token was accepted, the next refusal is answered at once`() throws {
+    /// Regression test: after many refusals, the long wait between calls applied to all later refusals.
+    @Test func `after an accepted token or an offline time, the next refusal calls the closure at once`() throws {
         try start()
         try enter(Self.refused)
         try simulation.advance(by: .seconds(200))
@@ -63,7 +63,7 @@ import Testing
         try simulation.finish()
     }
 
-    @Test func `attempts of the connection itself end no wait, and need no token`() throws {
+    @Test func `an attempt to connect does not end the wait, and does not call the closure`() throws {
         try start()
         try enter(Self.refused)
         try simulation.advance(by: .seconds(20))
@@ -76,7 +76,7 @@ import Testing
         try simulation.finish()
     }
 
-    @Test func `a server that accepts and refuses tokens in turns gets no calls without waits`() throws {
+    @Test func `the closure is not called without waits if a server alternately accepts and refuses tokens`() throws {
         try start()
         for _ in 0..<100 {
             try enter(Self.refused)
