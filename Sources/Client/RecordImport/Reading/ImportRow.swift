@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// One object of the input, as read: names and values that have not been looked up yet.
+/// One row of the input, whose names and values fit its model. Its keys have not been looked up yet.
 package struct ImportRow: Hashable, Sendable {
     /// The line on which the row begins, counted from 1.
     package let line: Int

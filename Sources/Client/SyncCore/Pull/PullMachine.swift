@@ -15,9 +15,11 @@ package struct PullMachine: Hashable, Sendable {
     package private(set) var stored: StoredSpace
     /// The newest version of the server that a page has named.
     package private(set) var head: Version
-    /// Whether a pull has caught up since the engine started or the epoch changed.
+    /// Whether a pull has caught up since the engine started or the epoch changed. False while the space is being
+    /// vacated.
     package private(set) var hasCaughtUp = false
     package private(set) var backoff = Backoff()
+    /// Number of resets of the cursor that the server has demanded since a pull last caught up.
     package private(set) var resets = 0
     /// Whether the server has called the cursor one of another history since the device last made progress.
     package private(set) var doubtsEpoch = false
@@ -186,7 +188,8 @@ package struct PullMachine: Hashable, Sendable {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)
             }
-            // Not in sync until the space is vacated: the device still shows data that the account may not read.
+            // The device is not in sync until the space is vacated, because it still shows data that the account may
+            // not read.
             hasCaughtUp = false
             state = .vacating(then: then)
             return ([disarm, .store(.vacate(space, of: reportedEpoch, brake: turn.policy.deleteBrake))], nil)
@@ -482,10 +485,10 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Ends a pull whose failure puts the contact in doubt.
     ///
-    /// The link sends another hello, after its own wait. A hello, a push, or a pull of another space that succeeds in
-    /// between resets that wait, and says nothing about the next pull of this space. If the pull fails again, the machine
-    /// therefore waits by its own back-off. A requested sync, new credentials, or a new route on which the link tries again
-    /// end that wait early.
+    /// The link sends another hello, after its own wait. A hello, a push, or a pull of another space that succeeds
+    /// meanwhile resets the wait of the link, but says nothing about the next pull of this space. So if the pull fails
+    /// again, this machine waits by its own back-off. A requested sync, new credentials, or a new route end this wait
+    /// early.
     private mutating func rest(after failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
         guard backoff.failures < turn.policy.freeResets else { return wait(for: .transport(failure), &turn) }
         backoff.count()
@@ -526,8 +529,8 @@ package struct PullMachine: Hashable, Sendable {
         return contradictions <= 2
     }
 
-    /// Maximum number of contradictions with the normal back-off. If no requested sync has ended a wait early, four
-    /// fresh snapshots have failed when the next one comes.
+    /// Maximum number of contradictions with the normal back-off. The first one repeats a request, and each of the
+    /// others starts a fresh snapshot, so four fresh snapshots have failed when the next contradiction comes.
     static let contradictionsBeforeRest = 5
     /// Time to wait after the first contradiction beyond `contradictionsBeforeRest`. It is short, because the server
     /// may recover within minutes. A sync that a person requests ends the wait.

@@ -38,8 +38,8 @@ struct RunRecord: Codable, Hashable {
 
     /// Returns the ratios that are more than `permittedFall` below those of an earlier run, one sentence each.
     ///
-    /// Only ratios are compared, because absolute figures depend on the machine, and only those of steady figures.
-    /// Figures that one of the runs does not have are left out.
+    /// Only the ratios of steady figures are compared, because absolute figures depend on the machine. Figures that one
+    /// of the runs does not have are left out.
     func falls(since earlier: RunRecord) -> [String] {
         ratios(with: earlier).compactMap { key, before, now in
             guard now < before * (1 - Self.permittedFall) else { return nil }

@@ -27,7 +27,7 @@ public enum PushResponse: Hashable, Sendable {
 
 /// The reason why a server accepted no part of a push.
 public enum PushRefusal: Hashable, Sendable {
-    /// The numbers of the push do not start at the next number that the server expects.
+    /// The push skips numbers: it has a number beyond the next one that the server expects.
     case gap(expected: TransactionNumber)
     /// The server has seen this number with different contents, so this database is a copy, or was rolled back.
     case identityConflict(number: TransactionNumber)

@@ -84,7 +84,7 @@ final class UserOracle: Sendable {
         var told: [String: [SpaceID: (epoch: Epoch, version: Version)]] = [:]
         /// The number of times that the server was restored from a backup.
         var restores = 0
-        /// The devices that have followed the server's history since the last of these.
+        /// The devices that have followed the server's history since the last restore.
         var upToDate: Set<String> = []
     }
 
@@ -118,7 +118,8 @@ final class UserOracle: Sendable {
     ///
     /// - Parameters:
     ///   - shown: the records as the user saw them.
-    ///   - stored: the records as the device showed them at the time of the edits; nil if the user saw them like that.
+    ///   - stored: the records as the device showed them at the time of the edits; nil if these are the records that
+    ///     the user saw.
     func saved(
         _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?],
         over stored: [RecordAddress: Record?]? = nil
@@ -507,7 +508,7 @@ extension UserOracle.Claim {
         made = max(made, now)
         restorers.insert(device)
         guard isReported || holders.isEmpty || authors.count != 1 else { return }
-        // Nobody had to find the value any more. Now this user has to.
+        // Until now, no device had to have the value at the end. Now this device has to.
         restorers.formUnion(authors)
         (holders, authors, isReported) = ([device], [device], false)
     }
