@@ -286,6 +286,7 @@ struct Routes: HTTPResponder {
 
 /// The routes: the calls of the protocol, the stream of hints, the description of the protocol, and the checks of the
 /// health and the readiness.
+///
 /// `none` stands for any other path.
 enum Route: Hashable, CustomStringConvertible {
     case call(ServerCall)

@@ -18,7 +18,7 @@ struct ImportPlan {
     private struct Planned {
         let edit: RecordEdit
         let space: SpaceID
-        /// 1 for the first edit of a row, 0 for an edit of the second round.
+        /// 1 for the first edit of a row, 0 for its other edits, so that each row counts once.
         let rows: Int
         /// Whether the edit needs its own transaction.
         let isIsolated: Bool

@@ -11,7 +11,7 @@ struct RejectedRecords {
     private(set) var deleted: Set<RecordAddress> = []
     /// Records that the server has named as records of another space, with the spaces that they are not in.
     private(set) var elsewhere: [RecordAddress: Set<SpaceID>] = [:]
-    /// Records whose transaction was rejected because of such a record. Any of them may be one, too.
+    /// Records of transactions that were rejected because of such a record. The ids of any of them may be used up, too.
     private(set) var perhapsUsed: Set<RecordAddress> = []
 
     init(in store: any LocalStore) throws(StoreError) {

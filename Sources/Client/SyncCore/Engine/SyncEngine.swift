@@ -30,8 +30,8 @@ public actor SyncEngine {
     private nonisolated let requests = Guarded(0)
     /// The number of these calls that were made before the last request for a sync was handled.
     private var handledRequests = 0
-    /// For each space, `handledRequests` when its pull last rested. Such a request begins a pull at once, so a later rest
-    /// follows a complete pull.
+    /// For each space, the value of `handledRequests` when its pull last rested. A request for a sync begins a pull at
+    /// once, so the next rest follows a complete pull.
     private var answeredRequests: [SpaceID: Int] = [:]
 
     /// Publishes each change of the status.

@@ -308,9 +308,10 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + hints.timerFired(timer, spaces: pulls.map(\.space), &turn)
     }
 
-    /// Sends a hello if transactions are held back, to learn whether the server has been upgraded. Called with each
-    /// poll and each requested sync, because a restart of the server between two requests breaks no connection, and
-    /// whenever the stream of hints is open again after it has ended.
+    /// Sends a hello if transactions are held back, to learn whether the server has been upgraded.
+    ///
+    /// Called with each poll and each requested sync, and whenever the stream of hints is open again after it has
+    /// ended. Nothing else shows an upgrade: a server that restarts between two requests breaks no connection.
     private mutating func checkForUpgrade(_ turn: inout Turn) -> [SyncAction] {
         outbox.summary.held > 0 ? link.helloRequested(&turn) : []
     }
@@ -378,7 +379,8 @@ package struct SessionMachine: Hashable, Sendable {
     /// may take the database: a hello alone transfers nothing, and its answer may have been forged, or the token wrong. The
     /// store decides.
     ///
-    /// A page that is on its way belongs to the account that has requested it, so that account stays until then.
+    /// A page that is on its way belongs to the account that has requested it, so that account stays until the page is
+    /// applied.
     private var hasExchanged: Bool {
         !isQuiet || outbox.summary.sent + outbox.summary.answered > 0
             || pulls.contains { $0.stored.cursor != nil || $0.stored.version > .zero }

@@ -216,8 +216,8 @@ extension StoredSpace {
 
     /// Returns the space after the server has issued a receipt. Receipts arrive in any order; the newest one is kept.
     ///
-    /// A push that only loses makes no commit. Its receipt has the version of an earlier one, and proves more: that the server
-    /// has its outcome and its conflicts.
+    /// A push whose edits all lose makes no commit. Its receipt has the version of an earlier commit, but proves more
+    /// than that commit: the server has the outcome and the conflicts of the push.
     package func confirmed(by other: CommitReceipt) -> StoredSpace {
         guard other.version > .zero, other.version >= receipt?.version ?? .zero else { return self }
         return StoredSpace(

@@ -17,8 +17,8 @@ extension LocalStore {
             case .confirmed, .rejected, .cancelled, .unknown: return fate
             case .pending: break
             }
-            // Other changes settle nothing. Many callers may wait while the device is offline, and each reading of the fate
-            // after each write would take the square of their number.
+            // Other changes settle no fate. Many callers may wait while the device is offline. If each of them read its
+            // fate after each write, the work would grow with the square of their number.
             var change = await changes.next()
             while let next = change, !next.removesFromOutbox, !Task.isCancelled { change = await changes.next() }
             let isLast = change == nil

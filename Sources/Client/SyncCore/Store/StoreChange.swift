@@ -3,6 +3,7 @@ public import SyncModel
 
 /// The records that a commit to the local store may have changed, whether it changed the outbox or the journal, and
 /// whether another process asks for a sync.
+///
 /// It contains record ids but no values: observers read the records again.
 public struct StoreChange: Coalescing, Hashable, Sendable {
     /// The changed records by collection. A collection that is missing has not changed.

@@ -53,6 +53,7 @@ extension ModelAccess {
 
     /// Returns the object with this uid. If the record is not here, the object is a placeholder, which gets its values
     /// when the record arrives.
+    ///
     /// - Throws: `invalidValue` when the uid is negative, `invalidModel` if the model is not in the list of models.
     public func object<M: Model>(_ type: M.Type, uid: Int) throws(ModelError) -> Live<M> {
         try objects.object(try objects.kind(of: type), uid: uid)
