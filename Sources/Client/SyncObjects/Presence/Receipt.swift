@@ -22,8 +22,8 @@ public struct Receipt: Sendable {
     /// Waits until the server has accepted the write and sent it back in a pull, which can take as long as the device
     /// is offline. Without a store, a write is confirmed already.
     ///
-    /// For an object that had nothing to write, it waits for the last write of that object if that is not confirmed:
-    /// another task may have saved the edits of this one.
+    /// For an object that had nothing to write, it waits for the last write of that object if that is not confirmed,
+    /// because another task may have saved the edits of the caller.
     ///
     /// - Returns: The uid of the first record that was written; −1 if it has none.
     /// - Throws: `rejected` with the server's reason, `takenBack`, `noServer` when no server is configured, or

@@ -18,7 +18,7 @@ extension SQLiteStore {
     ) throws(StoreError) -> OutboxSequence? {
         try write { transaction in
             let entry = try transaction.requireActive(journal: correction.entry)
-            // The journal may be full, because the entry leaves room for another one.
+            // No check whether the journal is full, because dismissing the entry makes room.
             let sequence = edits.isEmpty ? nil : try transaction.commit(edits, seen: seen, in: space, now: now)
             for edit in edits {
                 guard case .create(let collection, let id, _) = edit,

@@ -18,8 +18,8 @@ final class WriteTransaction {
     var mayHoldOldUIDs = false
     /// The key of the space whose snapshot is being applied over existing rows; nil otherwise.
     var freshSnapshot: Int64?
-    /// The numbers of records that a page has taken away from other spaces, whose lost history had them, by the keys of
-    /// these spaces.
+    /// For each space, by its key: the number of records that a page of another space has taken away from it. A lost
+    /// history had these records in the space.
     var takenAway: [Int64: Int] = [:]
     /// Set by a call that decides to change nothing. The transaction is then rolled back.
     var rollsBack = false

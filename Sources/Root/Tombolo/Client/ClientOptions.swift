@@ -14,7 +14,7 @@ import SyncProgram
 /// let client = try await Client.open("todo", models: [Todo.self], options: options)
 /// ```
 ///
-/// The defaults are the real parts. Fakes come from the test kit, which no program links.
+/// The defaults are the real parts. Fakes come from the test kit, which only tests link.
 public struct ClientOptions: Sendable {
     /// The folder of the database; nil for the one that the configuration names, or `~/.local/share/NAME`.
     public var folder: String?

@@ -79,7 +79,7 @@ struct PushGroup {
             if owner == nil {
                 try transaction.bind(request.identity.client, to: principal)
             } else {
-                // Another copy of the database has taken its place, but this one still pushes.
+                // The client of another copy of the database has replaced this client, but this one still pushes.
                 try transaction.mark(request.identity.client, replacedBy: nil)
             }
             for client in replaced.sorted() { try transaction.mark(client, replacedBy: request.identity.client) }
@@ -133,9 +133,9 @@ struct PushGroup {
 
     /// Returns the former clients of the pushing device that still count.
     ///
-    /// A backup may be restored twice. It then names a client that was already replaced, and the latest replacement of that
-    /// client is replaced instead. If the latest replacement belongs to another active copy, it counts again with its next
-    /// push.
+    /// A backup may be restored twice. The second restored device then names a client that was already replaced, and
+    /// the latest replacement of that client is replaced instead. If the latest replacement belongs to another active
+    /// copy, its next push makes it count again.
     private func replacedClients(in view: some AuthorityView) throws(AuthorityStoreError) -> Set<ClientID> {
         var known: Set<ClientID> = [request.identity.client]
         var clients: Set<ClientID> = []

@@ -6,7 +6,7 @@ import NIOCore
 import ServiceLifecycle
 import SyncWire
 
-/// Serves metrics as `GET /metrics` on an address of their own, without a token and without TLS.
+/// Serves metrics as `GET /metrics` on a separate address, without a token and without TLS.
 ///
 /// Everyone who can connect to the address can read the metrics: the numbers of requests, transactions, and
 /// connections. They contain no data of records and no names of accounts.
