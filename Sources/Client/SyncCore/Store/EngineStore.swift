@@ -25,9 +25,9 @@ public protocol EngineStore: Sendable {
     ///
     /// An applied transaction gets its uids, its receipt, and the state `answered`. The effect of a rejected
     /// transaction is undone, and the transaction moves to the journal with its unsent dependents. If the server
-    /// rejected the transaction because it does not know a collection or field, the transaction is held back instead.
-    /// It is checked again when `BatchLimit.models` changes, or when a batch has nothing else to send.
-    /// Outcomes that are already recorded change nothing.
+    /// rejected the transaction because it does not know a collection or field, or lacks a record whose creation is
+    /// held back, the transaction is held back instead. It is checked again when `BatchLimit.models` changes, or when a
+    /// batch has nothing else to send. Outcomes that are already recorded change nothing.
     ///
     /// - Parameter identity: The identity under which the transactions were pushed. If it is not the stored one,
     ///   nothing changes: another engine on this database has taken a new incarnation, whose numbers stand for other

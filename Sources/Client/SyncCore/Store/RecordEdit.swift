@@ -60,8 +60,8 @@ public struct OutboxEntry: Hashable, Sendable {
 
     /// The stages between the write and its removal from the outbox.
     public enum State: Hashable, Sendable {
-        /// Without a number: not sent under the current identity, or returned by a server that did not know a
-        /// collection or field of the transaction.
+        /// Without a number: not sent under the current identity, or rejected by a server that does not know a
+        /// collection or field yet, so that the transaction is sent again later.
         case waiting
         /// Sent at least once, and frozen because the server may have it.
         case sent(TransactionNumber, attempts: Int)

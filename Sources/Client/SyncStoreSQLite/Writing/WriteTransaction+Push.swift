@@ -297,8 +297,8 @@ extension WriteTransaction {
         try base.run()
     }
 
-    /// Returns a sent entry to waiting, because an older server than the one of the last hello did not know its
-    /// collection or field.
+    /// Returns a sent entry to waiting, because an older server than the one of the last hello did not know a
+    /// collection or field of the entry, or of the entry that creates its record.
     ///
     /// The number is used up, and the entry is held back until the server's models change, or until a batch has nothing
     /// else to send and the server says that it knows the name: see `releaseHeld(knownIn:)`.
