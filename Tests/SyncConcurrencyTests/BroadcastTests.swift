@@ -29,6 +29,16 @@ private struct Sum: Coalescing, Equatable {
         #expect(await second.next() == Sum(value: 2))
     }
 
+    @Test func `a subscriber gets only the values that it wants`() async {
+        let feed = Broadcast<Sum>()
+        var even = feed.subscribe { $0.value.isMultiple(of: 2) }.makeAsyncIterator()
+        for value in 1...4 { feed.publish(Sum(value: value)) }
+        #expect(await even.next() == Sum(value: 6))
+        feed.publish(Sum(value: 7))
+        feed.finish()
+        #expect(await even.next() == nil)
+    }
+
     @Test func `a finished broadcast delivers pending values, ends, and accepts no new subscribers`() async {
         let feed = Broadcast<Sum>()
         var iterator = feed.subscribe().makeAsyncIterator()

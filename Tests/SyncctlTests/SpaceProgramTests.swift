@@ -72,6 +72,13 @@ import Testing
             #expect(response.status == 0 && response.output.hasPrefix(answer), "\(words): \(response)")
         }
         #expect(try outbox() == ["team", "default", "team", "team", "team", "team", "team"])
+        for (space, names) in [("team", ["Eddard"]), ("default", ["Arya"])] {
+            let list = try programs.syncctl("user", "list", "--space", space, "--json").output
+            #expect(list.split(separator: "\n").count == 1 && names.allSatisfy(list.contains), "\(list)")
+        }
+        #expect(try programs.syncctl("record", "list", "user", "--space", "away").errors == "no users in away\n")
+        #expect(
+            try programs.syncctl("user", "list", "--space", "Team 7").status == CommandExitStatus.usage.rawValue)
         #expect(try programs.syncctl("space").output.contains("team"))
     }
 

@@ -16,6 +16,8 @@ public final class Broadcast<Value: Coalescing>: Sendable {
 
     private struct Mailbox: Sendable {
         var pending: Value?
+        /// Returns whether the subscriber wants a value; nil if it wants all.
+        let isWanted: (@Sendable (Value) -> Bool)?
         let wakeup: AsyncStream<Void>.Continuation
     }
 
@@ -24,12 +26,13 @@ public final class Broadcast<Value: Coalescing>: Sendable {
     /// Creates a broadcast without subscribers.
     public init() {}
 
-    /// Delivers `value` to every subscriber, merging it into the value that the subscriber has not taken yet. Never
-    /// waits.
+    /// Delivers `value` to every subscriber that wants it, merging it into the value that the subscriber has not taken
+    /// yet. Never waits.
     public func publish(_ value: Value) {
         let wakeups = state.withLock { state in
             // Sorted, because in a simulation the order of wake-ups must not depend on hashing.
-            state.mailboxes.keys.sorted().map { id in
+            state.mailboxes.keys.sorted().map { id -> AsyncStream<Void>.Continuation? in
+                guard state.mailboxes[id]?.isWanted?(value) ?? true else { return nil }
                 if state.mailboxes[id]?.pending == nil {
                     state.mailboxes[id]?.pending = value
                 } else {
@@ -54,12 +57,15 @@ public final class Broadcast<Value: Coalescing>: Sendable {
     /// Returns a subscription to the values published from now on.
     ///
     /// The subscription ends when the task that iterates it is cancelled, or when `finish()` is called.
-    public func subscribe() -> Subscription {
+    ///
+    /// - Parameter isWanted: Returns whether to deliver a value; nil for all values. It is called under a lock: it must be
+    ///   quick, and must not use the broadcast.
+    public func subscribe(where isWanted: (@Sendable (Value) -> Bool)? = nil) -> Subscription {
         let (stream, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (id, isFinished) = state.withLock { state in
             let id = state.nextID
             state.nextID += 1
-            if !state.isFinished { state.mailboxes[id] = Mailbox(pending: nil, wakeup: wakeup) }
+            if !state.isFinished { state.mailboxes[id] = Mailbox(pending: nil, isWanted: isWanted, wakeup: wakeup) }
             return (id, state.isFinished)
         }
         wakeup.onTermination = { [weak self] reason in

@@ -7,6 +7,8 @@ public struct RecordQuery: Hashable, Sendable {
     /// The condition that a record must meet. Field names are looked up in the schema; values are bound, never written
     /// into SQL.
     public var filter: RecordFilter
+    /// The space of all records in the result; nil for the records of every space.
+    public var space: SpaceID?
     /// The sort keys. The id is always the last key, so the order is total.
     public var orders: [RecordOrder]
     /// The position after which the result begins; nil for the beginning.
@@ -59,7 +61,8 @@ extension RecordQuery {
         return filter && after
     }
 
-    /// Evaluates the query over records in any order, for sources without a database.
+    /// Evaluates the query over records in any order, for sources without a database. Records do not tell their space, so
+    /// the caller passes only those of the query's space.
     public func matches(among records: some Sequence<Record>, schema: ModelSchema) -> [Record] {
         let filter = completeFilter
         let sorted = records.filter { filter.matches($0, schema: schema) }

@@ -5,7 +5,7 @@ import SyncCore
 ///
 /// The sequence ends when the object is gone, the client is closed, or the task is cancelled. Setting a value without
 /// writing it does not wake a waiting reader, but causes an element at the next call of `next`, or at the next change of
-/// any object.
+/// the record.
 public struct ObjectUpdates: AsyncSequence, Sendable {
     public typealias Element = Presence
     public typealias Failure = Never
@@ -14,7 +14,12 @@ public struct ObjectUpdates: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator {
         // Subscribe before the first read, so that no change is missed in between.
-        Iterator(cell: cell, news: cell.objects.changes.subscribe().makeAsyncIterator())
+        let (collection, id) = (cell.collection, cell.id)
+        let changes = cell.objects.changes.subscribe { change in
+            // A record that is known by its uid may have any id.
+            id.map { change.touches(collection, $0) } ?? (change.extents[collection] != nil)
+        }
+        return Iterator(cell: cell, news: changes.makeAsyncIterator())
     }
 
     /// The iterator, for one reader.

@@ -48,6 +48,11 @@ public struct ModelQuery<M: Model>: Sendable {
         }
     }
 
+    /// Returns the query for the objects of one space. Without it, a query finds those of all spaces on the device.
+    public func `in`(_ space: SpaceID) -> ModelQuery {
+        with { $0.query.space = space }
+    }
+
     /// Returns the query in this order. The id is always the last key, so that the order is total. Without keys,
     /// objects come in the order of their ids: in order of creation by the clocks of the devices, to the millisecond,
     /// except for imported records.
@@ -170,7 +175,9 @@ public struct ModelQuery<M: Model>: Sendable {
 
 extension ModelQuery: CustomStringConvertible {
     public var description: String {
-        var text = "\(query.collection) where \(query.filter)"
+        var text = "\(query.collection)"
+        if let space = query.space { text += " in \(space)" }
+        text += " where \(query.filter)"
         let orders = query.orders.map { "\($0.term)\($0.isDescending ? " descending" : "")" }
         text += " sorted by \(orders.joined(separator: ", "))"
         if let limit = query.limit { text += " limit \(limit)" }

@@ -76,7 +76,8 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    /// Pulls all records of the space, and returns those that match the query, in its order.
+    /// Pulls all records of the source's space, and returns those that match the query, in its order. A query of another
+    /// space finds none.
     ///
     /// - Throws: `tooMuch` if the collection has more than 10,000 records, `invalidValue` if there is no such
     ///   collection, or the failure of the transport.
@@ -84,6 +85,7 @@ public final class RemoteSource: ModelSource {
         guard let schema = catalog[query.collection] else {
             throw ModelError(.invalidValue, "there is no collection \(query.collection)")
         }
+        guard query.space ?? space == space else { return [] }
         var scan = RemoteScan(collection: query.collection, schema: schema, space: space)
         do throws(TransportError) {
             while let request = try scan.next { try scan.take(try await transport.pull(request)) }

@@ -17,6 +17,14 @@ struct FilterSQL {
         first = firstParameter
     }
 
+    /// Returns the SQL of a filter over the records of one space, or over all if `space` is nil.
+    mutating func condition(_ filter: RecordFilter, in space: SpaceID?) -> String {
+        let condition = condition(filter)
+        guard let space else { return condition }
+        let key = "(SELECT key FROM sync_space WHERE name = \(bind(.text(space.rawValue))))"
+        return condition == "1" ? "sync_space = \(key)" : "\(condition) AND sync_space = \(key)"
+    }
+
     /// Returns the SQL of a filter, and appends the values that it binds to `values`.
     mutating func condition(_ filter: RecordFilter, negated: Bool = false) -> String {
         switch filter {

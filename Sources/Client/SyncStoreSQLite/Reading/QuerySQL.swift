@@ -49,10 +49,10 @@ struct QuerySQL: Sendable {
         sections = try parts.map { part in
             let filter = try part.withoutNeedlessTests(isComplete)
             let isRange = filter.isRange(apartFrom: first) { indexed.contains($0) }
-            return Section(filter, keys, ordersByIndex: query.limit != nil || !isRange, table)
+            return Section(filter, query.space, keys, ordersByIndex: query.limit != nil || !isRange, table)
         }
         var all = FilterSQL(firstParameter: 1)
-        let condition = all.condition(try query.filter.withoutNeedlessTests(isComplete))
+        let condition = all.condition(try query.filter.withoutNeedlessTests(isComplete), in: query.space)
         count = "SELECT count(*) FROM \(table.quoted)\(Self.clause(condition))"
         countValues = all.values
         limit = query.limit.map { Int64(max($0, 0)) } ?? -1
@@ -110,9 +110,11 @@ private struct Key: Sendable {
 
 extension QuerySQL.Section {
     /// - Parameter ordersByIndex: whether SQLite may use an index for the order.
-    fileprivate init(_ filter: RecordFilter, _ keys: [Key], ordersByIndex: Bool, _ table: RecordTable) {
+    fileprivate init(
+        _ filter: RecordFilter, _ space: SpaceID?, _ keys: [Key], ordersByIndex: Bool, _ table: RecordTable
+    ) {
         var page = FilterSQL(firstParameter: 3)
-        let condition = page.condition(filter)
+        let condition = page.condition(filter, in: space)
         var values = page.values
         var orders: [String] = []
         for key in keys {

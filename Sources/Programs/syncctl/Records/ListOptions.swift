@@ -8,6 +8,7 @@ struct ListOptions: ParsableArguments {
         name: .customLong("where"),
         help: ArgumentHelp("List only records with this value. May be repeated.", valueName: "field=value"))
     var conditions: [String] = []
+    @Option(help: ArgumentHelp("List only records of this space.", valueName: "name")) var space: String?
     @Option(help: ArgumentHelp("uid, id (as created, to the millisecond) or a field.", valueName: "field"))
     var sort = "uid"
     @Option(parsing: .unconditional, help: "Maximum number of records to list.") var limit: Int?

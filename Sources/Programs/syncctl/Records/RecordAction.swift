@@ -74,6 +74,7 @@ struct RecordAction {
                 .init($0.field, equals: $0.value)
             },
             order: try listing.order(of: schema))
+        query.space = try listing.space.map { name throws(CommandError) in try SpaceID(argument: name) }
         let total = try store.count(matching: query)
         let wanted = max(0, min(listing.limit ?? .max, total - listing.offset))
         let end = listing.offset + wanted
@@ -100,7 +101,8 @@ struct RecordAction {
         guard !terminal.isJSON else { return }
         if table.isEmpty {
             terminal.note(
-                "no \(schema.collection.rawValue)s here\(listing.conditions.isEmpty ? "" : " with these values")")
+                "no \(schema.collection.rawValue)s \(query.space.map { "in \($0)" } ?? "here")"
+                    + (listing.conditions.isEmpty ? "" : " with these values"))
         }
         if wanted < total { terminal.note("\(wanted) of \(total)") }
     }

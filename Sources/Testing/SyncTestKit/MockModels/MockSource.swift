@@ -7,7 +7,13 @@ public import SyncObjects
 public final class MockSource: ModelSource {
     public let catalog: SchemaCatalog
     private let failure: ModelError?
-    private let space: Guarded<RemoteSpace>
+    private let state: Guarded<State>
+
+    private struct State: Sendable {
+        var records: RemoteSpace
+        /// The spaces of the records that were created in another space than the default one.
+        var spaces: [RecordID: SpaceID] = [:]
+    }
 
     /// Creates a source without records.
     ///
@@ -15,11 +21,11 @@ public final class MockSource: ModelSource {
     public init(catalog: SchemaCatalog, failingWith failure: ModelError? = nil) {
         self.catalog = catalog
         self.failure = failure
-        space = Guarded(RemoteSpace(catalog))
+        state = Guarded(State(records: RemoteSpace(catalog)))
     }
 
     public func lookup(_ collection: CollectionName, _ key: RecordKey) -> LookupResult {
-        space.withLock { $0.record(collection, key) }.map { .here($0) } ?? .notHere
+        state.withLock { $0.records.record(collection, key) }.map { .here($0) } ?? .notHere
     }
 
     public func fetch(_ collection: CollectionName, _ key: RecordKey) -> Record? {
@@ -30,13 +36,17 @@ public final class MockSource: ModelSource {
         guard let schema = catalog[query.collection] else {
             throw ModelError(.invalidValue, "there is no collection \(query.collection)")
         }
-        let records = space.withLock { $0[query.collection] }
-        return query.matches(among: records.values, schema: schema)
+        let (records, spaces) = state.withLock { ($0.records[query.collection].values, $0.spaces) }
+        let known = records.filter { query.space == nil || query.space == spaces[$0.id] ?? .default }
+        return query.matches(among: known, schema: schema)
     }
 
     public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelError) -> WriteTicket {
         if let failure { throw failure }
-        space.withLock { _ = $0.commit(edits.map(\.edit)) }
+        state.withLock { state in
+            for edit in edits { if let space = edit.space { state.spaces[edit.edit.record] = space } }
+            _ = state.records.commit(edits.map(\.edit))
+        }
         return WriteTicket(sequence: nil)
     }
 

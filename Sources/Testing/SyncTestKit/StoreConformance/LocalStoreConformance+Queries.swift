@@ -84,6 +84,23 @@ extension LocalStoreConformance {
                     _ = try fixture.store.records(matching: RecordQuery("planets"))
                 }
             },
+            Check("a query of one space finds only its records") { fixture in
+                let (home, _) = try fixture.createUser("ada")
+                let away = fixture.id()
+                _ = try fixture.written(.create("users", away, ["username": .text("ada")]), in: "team")
+                for (space, found) in [(nil, [home, away]), (fixture.space, [home]), ("team", [away]), ("other", [])]
+                    as [(SpaceID?, [RecordID])]
+                {
+                    for filter in [RecordFilter.everything, .init("username", equals: .text("ada"))] {
+                        var query = RecordQuery("users", where: [filter])
+                        query.space = space
+                        let ids = try fixture.store.records(matching: query).map(\.id)
+                        try fixture.expect(ids, is: found.sorted(), "the users of \(space?.rawValue ?? "all spaces")")
+                        let count = try fixture.store.count(matching: query)
+                        try fixture.expect(count, is: found.count, "their number")
+                    }
+                }
+            },
             Check("values of every type come back as they were") { fixture in
                 let (user, _) = try fixture.createUser("n\u{E4}me \u{1F3DD}")
                 let avatar = fixture.id()
