@@ -48,7 +48,7 @@ need_build_requirements() {
   need_packages libsqlite3-dev libpq-dev ca-certificates
 }
 
-# need_python: installs Python for the progress and report of tests, and for the second client.
+# need_python: installs Python for the progress and report of tests, the second client, and the benchmarks of other engines.
 need_python() {
   command -v python3 >/dev/null 2>&1 || need_packages python3
 }
