@@ -16,6 +16,7 @@ class Peer:
     """The module here with the class `Replica`."""
     rows: tuple
     leaves_out: str
+    """What Tombolo has and the engine does not, or what is not measured."""
     package: str = ""
     """The package with its version; empty if the engine comes with Python or as an extension."""
     needs_extension: bool = False
@@ -27,40 +28,32 @@ class Peer:
 
 
 APSW = "apsw==3.54.1.0"
-NO_AUTHORITY = "no rights, no rejections, no list of unsent changes, and no record of the values that lose"
+POLICY = "rights, rejections, a list of unsent changes, a record of the values that lose"
+STORE = "a store and SQL (all users are in memory, and only its single write is durable, in a table of updates)"
 
 PEERS = (
+    Peer("cr-sqlite", "cr_sqlite", ALL_ROWS, f"{POLICY}, transport", package=APSW, needs_extension=True),
     Peer(
-        "cr-sqlite", "cr_sqlite", ALL_ROWS, f"{NO_AUTHORITY}; no transport", package=APSW, needs_extension=True),
-    Peer(
-        "sqlite-sync", "cloudsync", ALL_ROWS, f"{NO_AUTHORITY}; sync needs SQLite Cloud", package=APSW,
-        needs_extension=True),
+        "sqlite-sync", "cloudsync", ALL_ROWS, f"{POLICY}, a server of one's own", package=APSW, needs_extension=True),
     Peer(
         "SQLite sessions", "sessions", ALL_ROWS,
-        "no clocks, so the change that comes last wins, and replicas differ; no identities, no rights, no transport;"
-        " records changes only while a session is open",
+        "clocks (the change that comes last wins, and replicas differ), identities, rights, transport, changes that are"
+        " made while no session is open",
         package=APSW, converges=False),
-    Peer(
-        "Yrs (pycrdt)", "yrs", IN_MEMORY,
-        f"no store and no SQL: all users are in memory, and its write appends the update to a table; {NO_AUTHORITY}",
-        package="pycrdt==0.14.13"),
-    Peer(
-        "Loro", "loro_map", IN_MEMORY,
-        f"no store and no SQL: all users are in memory, and its write appends the update to a table; {NO_AUTHORITY}",
-        package="loro==1.17.1"),
+    Peer("Yrs, pycrdt", "yrs", IN_MEMORY, f"{STORE}, {POLICY}, transport", package="pycrdt==0.14.13"),
+    Peer("Loro", "loro_map", IN_MEMORY, f"{STORE}, {POLICY}, transport", package="loro==1.17.1"),
     Peer(
         "Turso", "turso_database", LOCAL,
-        "no merge; sync needs a server of its own, so only its local store with change data capture is measured",
+        "merges; its sync needs a server of Turso, so only its store is measured, with its change data capture",
         package="pyturso==0.8.3"),
     Peer(
         "libSQL", "libsql_database", LOCAL,
-        "no change tracking on the device and no merge; its write adds an outbox row as an application would",
-        package="libsql==0.1.11"),
+        "merges and change tracking (its write adds an outbox row, as an application would)", package="libsql==0.1.11"),
     Peer(
         "DoltLite", "doltlite_database", LOCAL,
-        "no list of unsent changes; a merge stops at conflicts; a tracked write is a commit of its version history",
+        "a list of unsent changes, merges that do not stop at conflicts; its tracked write is a commit of its history",
         package="doltlite==0.51.3", most_writes=500),
     Peer(
         "Python's sqlite3", "sqlite_database", LOCAL,
-        "everything about sync; it shows what calls from Python cost, which the engines above pay, too"),
+        "everything about sync; it shows what calls from Python cost, which the others pay, too"),
 )

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import venv
 
+from report import say
+
 SOURCES = pathlib.Path("Sources/Programs/CRawSQLite")
 
 
@@ -32,23 +34,28 @@ class Environment:
     def __init__(self, folder, library):
         self.folder = folder
         self.library = library
+        self.installed = set()
         self.python = folder / "environment/bin/python"
         self.variables = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         self.variables.pop("PYTHONPATH", None)
         venv.create(folder / "environment", with_pip=True)
 
     def install(self, package):
-        """Installs a package with its version, if there is a build of it for this machine and this Python."""
+        """Installs a package with its version, once, if there is a build of it for this machine and this Python."""
+        if not package or package in self.installed:
+            return
+        say(f"installing {package}")
         command = ["-m", "pip", "install", "--quiet", "--no-cache-dir", "--only-binary", ":all:", package]
         done = self._run(command, timeout=600)
         if done.returncode:
             raise InstallError(_reason(done.stderr))
+        self.installed.add(package)
 
     def run(self, script, arguments, timeout):
         """Runs a program of this folder in the environment, and returns its lines."""
         path = pathlib.Path(__file__).with_name(script)
         try:
-            done = self._run([path, *(argument for argument in map(str, arguments) if argument)], timeout)
+            done = self._run([path, *map(str, arguments)], timeout)
         except subprocess.TimeoutExpired:
             raise RuntimeError(f"not ready after {timeout // 60} minutes") from None
         if done.returncode:

@@ -29,7 +29,7 @@ class Results:
 
     def add_ours(self, record):
         """Adds a record of `syncbench`. Only its ratios of CPU times and bytes are beside those of the others."""
-        self.record = record | {"figures": self.record.get("figures", []) + record["figures"]}
+        self.record = record | self.record | {"figures": self.record.get("figures", []) + record["figures"]}
         steady = [figure for figure in record["figures"] if figure["unit"].endswith(("/cpu-s", "bytes a row"))]
         self.figures += [figure | {"engine": OURS} for figure in steady if "ratio" in figure]
 

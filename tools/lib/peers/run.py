@@ -104,17 +104,15 @@ def measure_peer(peer, options, environment, results):
         results.leave_out(peer, f"PyPI has no package with it; name its file with --extension {peer.name}=FILE")
         return
     try:
-        if peer.package:
-            say(f"installing {peer.package}")
-            environment.install(peer.package)
+        environment.install(peer.package)
     except InstallError as error:
         results.leave_out(peer, f"{peer.package} could not be installed: {error}")
         return
     say(f"measuring {peer.name}: {', '.join(rows)}")
     folder = environment.folder / "databases"
-    arguments = [peer.name, ",".join(rows), options.rows, options.rounds, environment.library, folder, extension]
+    arguments = [peer.name, ",".join(rows), options.rows, options.rounds, environment.library, folder]
     try:
-        lines = environment.run("measure.py", arguments, LONGEST_MEASUREMENT)
+        lines = environment.run("measure.py", arguments + ([extension] if extension else []), LONGEST_MEASUREMENT)
         results.add_peer(peer, [json.loads(line) for line in lines])
     except RuntimeError as error:
         results.fail(peer, str(error))

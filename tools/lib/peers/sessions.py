@@ -1,7 +1,5 @@
 """SQLite's session extension: it records the changes of tables, and another database applies them."""
 
-import importlib.metadata
-
 import apsw
 
 import users
@@ -27,8 +25,8 @@ class Replica(DatabaseReplica):
         self.session = self._begin()
 
     def version(self):
-        """Returns the version of the library."""
-        return f"{apsw.sqlite_lib_version()}, apsw {importlib.metadata.version('apsw')}"
+        """Returns the version of SQLite."""
+        return apsw.sqlite_lib_version()
 
     def _begin(self):
         session = apsw.Session(self.connection, "main")

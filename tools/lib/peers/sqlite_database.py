@@ -1,6 +1,5 @@
 """SQLite through Python's own module, without synchronization."""
 
-import platform
 import sqlite3
 
 from database import UntrackedReplica
@@ -10,8 +9,8 @@ class Replica(UntrackedReplica):
     """A database of Python's SQLite."""
 
     def version(self):
-        """Returns the version of the module."""
-        return f"{sqlite3.sqlite_version}, Python {platform.python_version()}"
+        """Returns the version of SQLite."""
+        return sqlite3.sqlite_version
 
     @staticmethod
     def connect(path):
