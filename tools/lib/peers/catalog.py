@@ -23,8 +23,8 @@ class Peer:
     """Whether the engine is an extension of SQLite that no package has. `--extension` names its file."""
     converges: bool = True
     """Whether replicas with the same changes have the same values, in whichever order the changes came."""
-    most_writes: int = 5_000
-    """The number of durable writes in a round, at most."""
+    writes: int = 5_000
+    """The number of durable writes in a round."""
 
 
 APSW = "apsw==3.54.1.0"
@@ -52,7 +52,7 @@ PEERS = (
     Peer(
         "DoltLite", "doltlite_database", LOCAL,
         "a list of unsent changes, merges that do not stop at conflicts; its tracked write is a commit of its history",
-        package="doltlite==0.51.3", most_writes=500),
+        package="doltlite==0.51.3", writes=500),
     Peer(
         "Python's sqlite3", "sqlite_database", LOCAL,
         "everything about sync; it shows what calls from Python cost, which the others pay, too"),

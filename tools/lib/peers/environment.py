@@ -12,8 +12,8 @@ from report import say
 SOURCES = pathlib.Path("Sources/Programs/CRawSQLite")
 
 
-class InstallError(Exception):
-    """A package cannot be installed here."""
+class CommandError(Exception):
+    """A command in the environment failed."""
 
 
 def compile_raw_library(folder):
@@ -45,26 +45,24 @@ class Environment:
         if not package or package in self.installed:
             return
         say(f"installing {package}")
-        command = ["-m", "pip", "install", "--quiet", "--no-cache-dir", "--only-binary", ":all:", package]
-        done = self._run(command, timeout=600)
-        if done.returncode:
-            raise InstallError(_reason(done.stderr))
+        self._run(["-m", "pip", "install", "--quiet", "--no-cache-dir", "--only-binary", ":all:", package], timeout=600)
         self.installed.add(package)
 
     def run(self, script, arguments, timeout):
         """Runs a program of this folder in the environment, and returns its lines."""
-        path = pathlib.Path(__file__).with_name(script)
-        try:
-            done = self._run([path, *map(str, arguments)], timeout)
-        except subprocess.TimeoutExpired:
-            raise RuntimeError(f"not ready after {timeout // 60} minutes") from None
-        if done.returncode:
-            raise RuntimeError(_reason(done.stderr) or f"exit status {done.returncode}")
-        return done.stdout.splitlines()
+        return self._run([pathlib.Path(__file__).with_name(script), *map(str, arguments)], timeout).splitlines()
 
     def _run(self, arguments, timeout):
-        return subprocess.run(
-            [self.python, *arguments], env=self.variables, timeout=timeout, capture_output=True, text=True, check=False)
+        """Runs Python in the environment, and returns its output."""
+        command = [self.python, *arguments]
+        try:
+            done = subprocess.run(
+                command, env=self.variables, timeout=timeout, capture_output=True, text=True, check=False)
+        except subprocess.TimeoutExpired:
+            raise CommandError(f"not ready after {timeout // 60} minutes") from None
+        if done.returncode:
+            raise CommandError(_reason(done.stderr) or f"exit status {done.returncode}")
+        return done.stdout
 
 
 def _reason(errors):

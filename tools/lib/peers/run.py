@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import catalog
-from environment import Environment, InstallError, compile_raw_library
+from environment import CommandError, Environment, compile_raw_library
 from report import Results, say
 
 PROGRAM = ".build/release/syncbench"
@@ -32,7 +32,7 @@ class Options(argparse.ArgumentParser):
         self.add_argument("--only", type=self.rows, default=list(catalog.ALL_ROWS))
         self.add_argument("--rounds", type=self.rounds, default=5)
         self.add_argument("--rows", type=self.users, default=100_000)
-        self.add_argument("--json")
+        self.add_argument("--json", type=self.record)
         self.add_argument("--extension", type=self.extension, action="append", default=[])
         for option in OTHER_RUNS:
             self.add_argument(option, nargs="?", action=OtherRun)
@@ -59,6 +59,13 @@ class Options(argparse.ArgumentParser):
         if not text.isdecimal() or int(text) < 1_000 or int(text) % 1_000:
             self.error(f"--rows is '{text}'; expected a multiple of 1000")
         return int(text)
+
+    def record(self, text):
+        """Returns the file for the figures. Fails before the measurements if it cannot be written."""
+        folder = os.path.dirname(os.path.abspath(text))
+        if not os.path.isdir(folder) or os.path.isdir(text):
+            self.error(f"--json is '{text}'; expected a file in a folder that exists")
+        return text
 
     def extension(self, text):
         """Returns the name of an engine, and the file of its extension."""
@@ -105,7 +112,7 @@ def measure_peer(peer, options, environment, results):
         return
     try:
         environment.install(peer.package)
-    except InstallError as error:
+    except CommandError as error:
         results.leave_out(peer, f"{peer.package} could not be installed: {error}")
         return
     say(f"measuring {peer.name}: {', '.join(rows)}")
@@ -114,7 +121,7 @@ def measure_peer(peer, options, environment, results):
     try:
         lines = environment.run("measure.py", arguments + ([extension] if extension else []), LONGEST_MEASUREMENT)
         results.add_peer(peer, [json.loads(line) for line in lines])
-    except RuntimeError as error:
+    except CommandError as error:
         results.fail(peer, str(error))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
