@@ -457,8 +457,8 @@ let package = Package(
             name: "SyncctlTests",
             dependencies: [
                 "TestRings", "syncctl", "syncd", "syncsim", "contacts", "SyncConcurrency", "SyncProgram",
-                "SyncBootstrap",
-                "SyncModel", "SyncCore", "SyncJSON", "SyncSimulation", "LoopbackPage", "PageChecks",
+                "SyncBootstrap", "RecordImport", "SyncModel", "SyncCore", "SyncJSON", "SyncSimulation", "LoopbackPage",
+                "PageChecks",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .testTarget(name: "SyncbenchTests", dependencies: ["BenchmarkUsers", "syncbench"]),

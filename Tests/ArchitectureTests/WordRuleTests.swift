@@ -27,7 +27,7 @@ import Testing
         "deeds": "operations", "crowd": "burst", "crowds": "bursts", "town": "testbed", "weather": "conditions",
         "scribe": "writer", "duel": "comparison", "dawn": "startTime", "anew": "again", "for ever": "forever",
         "islander": "customer", "patience": "timeout", "resend": "restore", "Lab": "Testbed", "lab": "testbed",
-        "owed": "unconfirmed",
+        "owed": "unconfirmed", "canceled": "cancelled", "canceling": "cancelling",
         "harbour": "a name for what it holds", "SealedCursor": "PresentedCursor",
         "HistoryChain": "HistoryFingerprint",
         "Conduct": "Oracle", "groupsOfReferences": "referenceGroups", "deletedUnseen": "hiddenFromDeleter",

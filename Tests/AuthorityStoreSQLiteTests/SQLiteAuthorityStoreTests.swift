@@ -200,6 +200,25 @@ import Testing
         #expect(try store.write(take) == Version(2))
     }
 
+    @Test(arguments: ["-wal", "-shm"])
+    func `nothing is committed after a file beside the database was deleted, and the WAL stays`(suffix: String) throws {
+        let folder = try Folder()
+        let take = { (transaction: any AuthorityTransaction) throws(AuthorityStoreError) in
+            try transaction.takeVersion(in: .default)
+        }
+        let store = try folder.open()
+        #expect(try store.write(take) == Version(1))
+        let kept = folder.file + "-kept"
+        #expect(link(folder.file + "-wal", kept) == 0)
+        unlink(folder.file + suffix)
+        expect(.missingFile, naming: folder.file + suffix) { try store.write(take) }
+        expect(.missingFile, naming: folder.file + suffix) { try store.read { view in try view.extent(of: .default) } }
+        try store.close()
+        unlink(folder.file + "-shm")
+        #expect(rename(kept, folder.file + "-wal") == 0)
+        #expect(try folder.open().write(take) == Version(2))
+    }
+
     @Test func `a database with a second hard link is refused`() throws {
         let folder = try Folder()
         try folder.open().close()

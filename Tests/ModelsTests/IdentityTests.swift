@@ -189,7 +189,7 @@ import TomboloModeling
         #expect(store.changes.subscriberCount == 1)
         _ = user?.uid
         user = nil
-        // The subscription ends after its canceled task has run.
+        // The subscription ends after its cancelled task has run.
         while store.changes.subscriberCount > 0 { await Task.yield() }
     }
 

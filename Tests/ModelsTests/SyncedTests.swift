@@ -47,14 +47,14 @@ import TomboloModeling
         #expect(again == nil || again?.code == .gone)
     }
 
-    @Test func `the confirmation of a canceled creation reports the cancellation`() async throws {
+    @Test func `the confirmation of a cancelled creation reports the cancellation`() async throws {
         let receipt = try await community.users.make(username: "Ned").create()
         try store.cancel(try #require(receipt.sequence), now: WallTime(milliseconds: 0))
         let failure = await #expect(throws: ModelError.self) { try await receipt.confirmed() }
         #expect(failure?.code == .takenBack)
     }
 
-    @Test func `canceling a wait for confirmation does not cancel the write`() async throws {
+    @Test func `cancelling a wait for confirmation does not cancel the write`() async throws {
         let user = community.users.make(username: "Ned")
         let receipt = try await user.create()
         let wait = EngineRuntime.mock().spawn {

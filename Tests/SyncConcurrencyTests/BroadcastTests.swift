@@ -62,7 +62,7 @@ private struct Sum: Coalescing, Equatable {
         #expect(feed.subscriberCount == 0)
     }
 
-    @Test func `canceling the task ends the iteration`() async {
+    @Test func `cancelling the task ends the iteration`() async {
         let feed = Broadcast<Sum>()
         let (received, receive) = AsyncStream.makeStream(of: Void.self)
         let task = Task {

@@ -111,7 +111,7 @@ import Testing
             ])
     }
 
-    @Test func `a rejected or canceled entry is restored as one transaction against the current records`() throws {
+    @Test func `a rejected or cancelled entry is restored as one transaction against the current records`() throws {
         let kept = Self.transaction(
             Self.user(Self.ada), Self.user(Self.bo), Self.renamed(Self.art), Self.deleted(Self.art),
             Self.deleted(Self.bo))

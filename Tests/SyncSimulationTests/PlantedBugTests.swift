@@ -1,3 +1,4 @@
+import Foundation
 import SimulationRecipes
 import SyncSimulation
 import TestRings
@@ -21,6 +22,23 @@ struct PlantedBugTests {
 
     @Test func `the names of planted bugs are unique`() {
         #expect(Set(PlantedBug.all.map(\.name)).count == PlantedBug.all.count)
+    }
+
+    @Test func `the documentation tells how many bugs are planted`() throws {
+        let (all, rare) = (PlantedBug.all.count, PlantedBug.all.count(where: \.isRare))
+        #expect(rare == 3)
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        for (file, sentence) in [
+            ("README.md", "| planted bugs | \(all); `tools/check` finds \(all - rare) of them, and three rare ones"),
+            (
+                "Sources/Root/Tombolo/Tombolo.docc/Simulation.md",
+                "Therefore, \(all) bugs are kept beside the simulation"
+            ),
+        ] {
+            let text = try String(contentsOf: root.appending(path: file), encoding: .utf8)
+            #expect(text.contains(sentence), "\(file): \(sentence)")
+        }
     }
 
     @Test func `the quick planted bugs exist and cover each promise that worlds check`() {

@@ -53,7 +53,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a canceled sleep ends at once with a cancellation error`() throws {
+    @Test func `a cancelled sleep ends at once with a cancellation error`() throws {
         let simulation = Simulation(seed: 1)
         let clock = simulation.clock(of: "phone")
         let woke = Guarded<[String]>([])
@@ -74,7 +74,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a sleep in a canceled task ends at once`() throws {
+    @Test func `a sleep in a cancelled task ends at once`() throws {
         let simulation = Simulation(seed: 1)
         let clock = simulation.clock(of: "phone")
         let reached = Guarded(false)

@@ -163,7 +163,7 @@ import Testing
         #expect(failure?.message == "the store has been closed")
     }
 
-    @Test func `waiting for the fate of a transaction ends when its task is canceled`() async throws {
+    @Test func `waiting for the fate of a transaction ends when its task is cancelled`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         defer { store.close() }

@@ -155,6 +155,38 @@ import Testing
         other.close()
     }
 
+    /// Regression test: a process overwrote the part of the WAL that another one had written under a new index.
+    @Test(arguments: ["-wal", "-shm"])
+    func `after a file beside the database was deleted, nothing is written, and the WAL stays`(suffix: String) throws {
+        let scratch = try Scratch()
+        do {
+            let store = try scratch.open()
+            _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+            let kept = scratch.file + "-kept"
+            #expect(link(scratch.file + "-wal", kept) == 0)
+            unlink(scratch.file + suffix)
+            for isReplaced in [false, true] {
+                if isReplaced { try Data().write(to: URL(filePath: scratch.file + suffix)) }
+                do throws(StoreError) {
+                    _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
+                    Issue.record("a write beside another process's index")
+                } catch {
+                    #expect(error.code == .missingFile && error.message.contains(scratch.file + suffix))
+                }
+                do throws(StoreError) {
+                    try store.checkpointNow()
+                    Issue.record("a checkpoint beside another process's index")
+                } catch {
+                    #expect(error.code == .missingFile)
+                }
+            }
+            store.close()
+            unlink(scratch.file + "-shm")
+            #expect(rename(kept, scratch.file + "-wal") == 0)
+        }
+        #expect(try scratch.open().count(matching: RecordQuery("users")) == 1)
+    }
+
     @Test(.ring(.test)) func `opening a database a second time keeps the locks of the first connection`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()

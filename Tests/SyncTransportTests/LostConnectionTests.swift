@@ -5,7 +5,7 @@ import SyncTransportHTTP
 import TestRings
 import Testing
 
-/// After a call on a silently lost connection times out or is canceled, the next call uses another connection.
+/// After a call on a silently lost connection times out or is cancelled, the next call uses another connection.
 @Suite(.ring(.check), .timeLimit(.minutes(15))) struct LostConnectionTests {
     /// The timeouts of calls on working connections, in the order in which they are tried.
     ///
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `the call after a canceled one uses another connection`() async throws {
+    @Test func `the call after a cancelled one uses another connection`() async throws {
         try await Self.run(call: .seconds(900)) { transport, router in
             _ = try await transport.hello()
             router.forget()

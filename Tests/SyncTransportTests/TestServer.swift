@@ -81,7 +81,7 @@ enum TestServer {
             while let result = try await group.next() {
                 guard let result else { continue }
                 group.cancelAll()
-                // A canceled server may throw `CancellationError`.
+                // A cancelled server may throw `CancellationError`.
                 while await group.nextResult() != nil {}
                 return result
             }

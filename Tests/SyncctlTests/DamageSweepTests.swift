@@ -17,7 +17,7 @@ import Testing
 
     private static let unsent = 24
 
-    /// Creates a server, and a device with records, unsent writes, bases, and a journal with a conflict and canceled
+    /// Creates a server, and a device with records, unsent writes, bases, and a journal with a conflict and cancelled
     /// writes.
     init() throws {
         programs = try Programs()

@@ -1,4 +1,5 @@
 import Foundation
+import RecordImport
 import TestRings
 import Testing
 
@@ -148,5 +149,25 @@ import Testing
                 launcher: ["bash", "-c", #"exec "$0" "$@" "# + input])
             #expect(response.status == 0, "\(input): \(response)")
         }
+    }
+
+    @Test func `an input with too many bytes or lines is refused before its rows are read`() throws {
+        let file = FileManager.default.temporaryDirectory.path(percentEncoded: false) + "/input-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        for (bytes, problem) in [
+            (Data(repeating: UInt8(ascii: "\n"), count: ImportLimits.inputLines + 1), "has more than 500000 lines"),
+            (Data("x\n".utf8), nil),
+        ] as [(Data, String?)] {
+            try bytes.write(to: URL(filePath: file))
+            if let problem {
+                let error = #expect(throws: CommandError.self) { try ImportInput(file: file) }
+                #expect(error?.message == "\(file) \(problem)")
+            } else {
+                #expect(try ImportInput(file: file).bytes.count == bytes.count)
+            }
+        }
+        #expect(truncate(file, ImportLimits.inputBytes + 1) == 0)
+        let error = #expect(throws: CommandError.self) { try ImportInput(file: file) }
+        #expect(error?.message.contains("is larger than") == true)
     }
 }

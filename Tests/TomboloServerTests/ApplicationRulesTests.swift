@@ -203,7 +203,7 @@ import Testing
             server.timeout = .milliseconds(200)
             server.validate { transaction, principal in
                 if principal.name == "rob" { throw Broken() }
-                // This wait does not end when its task is canceled.
+                // This wait does not end when its task is cancelled.
                 await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                     waiting.withLock { list in list.append(continuation) }
                 }

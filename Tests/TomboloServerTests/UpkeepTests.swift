@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Starts an upkeep service that keeps ten commits per space. The service must run until it is canceled.
+    /// Starts an upkeep service that keeps ten commits per space. The service must run until it is cancelled.
     private func startUpkeep(of authority: Authority, in simulation: Simulation) -> Task<Void, Never> {
         let upkeep = UpkeepService(
             authority: authority, kept: FeedBound(commits: 10), runtime: simulation.makeRuntime(device: "server"),

@@ -3,6 +3,8 @@ package enum ImportLimits {
     /// Maximum bytes of one input. The whole input is held in memory, because `--strict` checks all of it before
     /// anything is written.
     package static let inputBytes = 256 * 1_024 * 1_024
+    /// Maximum number of lines of one input. A short row takes more than a kilobyte of memory until it is written.
+    package static let inputLines = 500_000
     /// Maximum bytes of one line, or of one CSV row that spans several lines.
     package static let rowBytes = 1_024 * 1_024
     /// Maximum number of transactions for the edits that the server may reject, which have a transaction each. If there

@@ -69,7 +69,7 @@ extension RestorePlan {
     ///
     /// - Parameter writesChanges: Whether the plan writes at least one change of the entry.
     /// - Throws: `danglingReference` when the plan writes none of the changes and has dropped a reference.
-    func require(_ writesChanges: Bool) throws {
+    func requireChanges(_ writesChanges: Bool) throws {
         guard !writesChanges, let dropped = droppedReferences.first else { return }
         throw StoreError(
             .danglingReference,

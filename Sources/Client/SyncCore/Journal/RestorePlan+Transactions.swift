@@ -56,7 +56,7 @@ extension RestorePlan {
             case .delete: if isHere { edits.append(.delete(collection, id)) }
             }
         }
-        try require(writesChanges)
+        try requireChanges(writesChanges)
         transactions = [try addingTargets(of: edits)]
     }
 
@@ -125,7 +125,7 @@ extension RestorePlan {
             for (field, value) in lost { patch.set(field, to: value) }
             edits.append(.create(collection, id, patch))
         }
-        try require(writesChanges)
+        try requireChanges(writesChanges)
         transactions = [try addingTargets(of: edits)]
     }
 

@@ -71,7 +71,7 @@ package struct OutboxMachine: Hashable, Sendable {
         self.identityRefusals = identityRefusals
     }
 
-    var isInFlight: Bool {
+    var isBusy: Bool {
         switch state {
         case .inFlight, .taking, .recording, .withdrawing, .renewing: true
         case .resting, .waiting: false
@@ -141,7 +141,7 @@ package struct OutboxMachine: Hashable, Sendable {
     ///
     /// The count stays while a push is in progress: `resultsRecorded` compares the new count with it.
     mutating func contactMade() {
-        if !isInFlight { summary.held = 0 }
+        if !isBusy { summary.held = 0 }
     }
 
     mutating func batchTaken(_ batch: PushBatch, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {

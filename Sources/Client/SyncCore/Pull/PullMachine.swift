@@ -79,7 +79,7 @@ package struct PullMachine: Hashable, Sendable {
         case epochDoubted
     }
 
-    var isInFlight: Bool {
+    var isBusy: Bool {
         switch state {
         case .pulling, .applying, .resetting, .vacating: true
         case .resting, .waiting, .braked: false

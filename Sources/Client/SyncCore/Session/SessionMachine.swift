@@ -359,8 +359,8 @@ package struct SessionMachine: Hashable, Sendable {
         guard case .running = phase else { return [] }
         var actions = hints.contactLost()
         // Waits and polls end now. Only pushes and pulls in flight may finish.
-        if !outbox.isInFlight { actions += outbox.stop() }
-        for index in pulls.indices where !pulls[index].isInFlight { actions += pulls[index].stop() }
+        if !outbox.isBusy { actions += outbox.stop() }
+        for index in pulls.indices where !pulls[index].isBusy { actions += pulls[index].stop() }
         guard !isQuiet else { return actions + finish() }
         phase = .stopping(turn.arm(after: turn.policy.stopDeadline, &actions))
         return actions
@@ -387,7 +387,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private var isQuiet: Bool {
-        !outbox.isInFlight && !pulls.contains(where: \.isInFlight)
+        !outbox.isBusy && !pulls.contains(where: \.isBusy)
     }
 
     private mutating func respond(_ report: OutboxMachine.Report?, _ turn: inout Turn) -> [SyncAction] {

@@ -23,6 +23,10 @@ public protocol LocalStore: Sendable {
     ///   with a value of another type.
     func records(matching query: RecordQuery) throws(StoreError) -> [Record]
 
+    /// Calls `body` with each matching record, in the order of the query. All records are of the same moment, but only one
+    /// is in memory at a time. `body` must not use the store.
+    func forEachRecord(matching query: RecordQuery, _ body: @Sendable (Record) -> Void) throws(StoreError)
+
     /// Returns the number of matching records, ignoring `limit` and `offset`.
     func count(matching query: RecordQuery) throws(StoreError) -> Int
 
@@ -191,6 +195,14 @@ public protocol LocalStore: Sendable {
 }
 
 extension LocalStore {
+    public func forEachRecord(
+        matching query: RecordQuery, _ body: @Sendable (Record) -> Void
+    ) throws(StoreError) {
+        for record in try records(matching: query) { body(record) }
+    }
+}
+
+extension LocalStore {
     /// Writes edits whose author has seen all values of the database.
     @discardableResult
     public func commit(
@@ -241,40 +253,4 @@ extension LocalStore {
             last = oldest.number
         }
     }
-}
-
-/// Counts of the outbox and of the journal's active entries, all at one moment.
-public struct OutboxSummary: Hashable, Sendable {
-    /// Number of transactions that have no number, because they were not sent, or are to be sent again under another
-    /// number.
-    public var waiting: Int
-    /// Number of `waiting` transactions that are held back until the server knows their collections and fields.
-    public var held: Int
-    /// Number of transactions that were sent but not answered.
-    public var sent: Int
-    /// Number of transactions that were answered but not yet shown back by a pull.
-    public var answered: Int
-    /// Size of all entries in bytes.
-    public var bytes: Int
-    /// Number of journal entries that are still active.
-    public var activeJournalEntries: Int
-
-    /// Creates counts, by default those of an empty outbox and journal.
-    public init(
-        waiting: Int = 0, held: Int = 0, sent: Int = 0, answered: Int = 0, bytes: Int = 0,
-        activeJournalEntries: Int = 0
-    ) {
-        self.waiting = waiting
-        self.held = held
-        self.sent = sent
-        self.answered = answered
-        self.bytes = bytes
-        self.activeJournalEntries = activeJournalEntries
-    }
-
-    /// Number of all transactions in the outbox, answered ones included.
-    public var count: Int { waiting + sent + answered }
-
-    /// Whether there is something to push.
-    public var hasUnanswered: Bool { waiting - held + sent > 0 }
 }

@@ -17,7 +17,7 @@ extension DatabaseFiles {
     ///
     /// - Parameter isSalvage: whether the interrupted salvage is about to be repeated.
     func prepareForClient(creatingIfMissing creates: Bool, forSalvage isSalvage: Bool = false) throws {
-        let isHalfSalvaged = hasOtherNames && KeptFiles.hold(self)
+        let isHalfSalvaged = hasOtherNames && KeptFiles.exist(for: self)
         try prepare(creatingIfMissing: creates, allowingOtherNames: isHalfSalvaged)
         guard !isHalfSalvaged || isSalvage else {
             throw StoreError(.corrupt, "a salvage of \(path) did not finish: run it again")

@@ -57,6 +57,6 @@ extension StoreError {
     }
 
     static func replaced(_ file: String) -> StoreError {
-        StoreError(.missingFile, "\(file) was deleted or replaced while it was open; nothing was written")
+        StoreError(.missingFile, "\(file) was deleted or replaced while the database was open; nothing was written")
     }
 }

@@ -48,7 +48,7 @@ struct KeptFiles {
     }
 
     /// Whether an interrupted salvage has given this database a second name.
-    static func hold(_ files: DatabaseFiles) -> Bool {
+    static func exist(for files: DatabaseFiles) -> Bool {
         SalvageReport.keptFiles(of: files.path).contains { DatabaseFiles(path: $0).identity() == files.identity() }
     }
 

@@ -19,7 +19,7 @@ extension SQLiteStore {
         try write { transaction in
             let entry = try transaction.requireActive(journal: correction.entry)
             // No check whether the journal is full, because dismissing the entry makes room.
-            let sequence = edits.isEmpty ? nil : try transaction.commit(edits, seen: seen, in: space, now: now)
+            let sequence = edits.isEmpty ? nil : try transaction.writeEdits(edits, seen: seen, in: space, now: now)
             for edit in edits {
                 guard case .create(let collection, let id, _) = edit,
                     let creation = correction.creations.first(where: {

@@ -51,6 +51,16 @@ extension SQLiteStore: LocalStore {
         }
     }
 
+    public func forEachRecord(
+        matching query: RecordQuery, _ body: @Sendable (Record) -> Void
+    ) throws(StoreError) {
+        let table = try table(query.collection)
+        try read(inTransaction: true) { connection in
+            let sql = try Self.sql(for: query, table, on: connection)
+            try sql.read(on: connection) { statement in body(try table.record(statement)) }
+        }
+    }
+
     private static func sql(
         for query: RecordQuery, _ table: RecordTable, on connection: Connection
     ) throws -> QuerySQL {

@@ -26,8 +26,8 @@ public final class SQLiteStore: Sendable {
     private let queue = WriteQueue()
     /// The connections for readers; nil when one connection does everything.
     private let readers: ReaderPool?
-    /// The identity of the opened file; nil with a custom VFS.
-    private let identity: DatabaseFiles.Identity?
+    /// The files that the writer has opened; nil with a custom VFS.
+    private let openFiles: OpenFiles?
 
     private struct WriterState {
         /// The writer; nil once the store is closed.
@@ -41,16 +41,16 @@ public final class SQLiteStore: Sendable {
         self.catalog = catalog
         tables = writer.tables
         let uri = Self.uri(configuration, creating: false)
-        let files = DatabaseFiles(path: configuration.file)
-        let identity = configuration.vfs == nil ? files.identity() : nil
+        let openFiles = writer.files
         self.uri = uri
-        self.files = files
-        self.identity = identity
+        files = DatabaseFiles(path: configuration.file)
+        self.openFiles = openFiles
         switch configuration.connections {
         case .pool(let count):
             readers = ReaderPool(count: count) {
                 let connection = try Connection(opening: uri, busyTimeout: configuration.limits.busyTimeout)
-                try Self.check(files, are: identity)
+                connection.openFiles = openFiles
+                try Self.check(openFiles)
                 try connection.harden()
                 try connection.turnOffCheckpoints()
                 return connection
@@ -142,7 +142,7 @@ public final class SQLiteStore: Sendable {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (WriteTransaction) throws -> Value
     ) throws(StoreError) -> Value {
-        try checkFileIsThere()
+        try checkFiles()
         let call = WriteCall(body)
         queue.add([call], sharing: false) { carryOut($0) }
         return try published(call)
@@ -157,7 +157,7 @@ public final class SQLiteStore: Sendable {
         _ bodies: [@Sendable (WriteTransaction) throws -> Value]
     ) throws(StoreError) -> [Result<Value, StoreError>] {
         guard !bodies.isEmpty else { return [] }
-        try checkFileIsThere()
+        try checkFiles()
         let calls = bodies.map { WriteCall($0) }
         queue.add(calls, sharing: true) { carryOut($0) }
         return calls.map { call in Result { () throws(StoreError) in try published(call) } }
@@ -209,7 +209,7 @@ public final class SQLiteStore: Sendable {
     func writeUnlessBusy<Value: Sendable>(
         _ body: @Sendable (Connection) throws -> Value
     ) throws(StoreError) -> Value {
-        try checkFileIsThere()
+        try checkFiles()
         return try withWriter { [timeout = configuration.limits.busyTimeout] writer in
             try writer.withoutWaiting(restoring: timeout) { writer in
                 try writer.inTransaction { connection in .commit(try body(connection)) }
@@ -247,13 +247,16 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Throws when the database file was deleted or replaced, because writes to it would be lost.
-    private func checkFileIsThere() throws(StoreError) {
-        try Self.check(files, are: identity)
+    /// Throws when a file of the database was deleted or replaced, because writes would be lost.
+    private func checkFiles() throws(StoreError) {
+        guard openFiles?.replaced != nil else { return }
+        // Closing the last connection deletes the WAL.
+        if writer.withLock({ $0.writer == nil }) { throw .closed }
+        try Self.check(openFiles)
     }
 
-    private static func check(_ files: DatabaseFiles, are identity: DatabaseFiles.Identity?) throws(StoreError) {
-        guard identity == nil || files.identity() == identity else { throw .replaced(files.path) }
+    private static func check(_ files: OpenFiles?) throws(StoreError) {
+        if let replaced = files?.replaced { throw .replaced(replaced) }
     }
 
     // MARK: Maintenance
@@ -271,9 +274,12 @@ public final class SQLiteStore: Sendable {
 
     /// Checkpoints the WAL into the database file, whether or not a checkpoint is due.
     package func checkpointNow() throws(StoreError) {
+        try checkFiles()
         guard readers != nil else { return try withWriter { try $0.checkpointAlone() } }
-        try withWriter { [uri, timeout = configuration.limits.busyTimeout] writer in
-            try writer.checkpoint(through: Connection(opening: uri, busyTimeout: timeout))
+        try withWriter { [uri, openFiles, timeout = configuration.limits.busyTimeout] writer in
+            let connection = try Connection(opening: uri, busyTimeout: timeout)
+            connection.openFiles = openFiles
+            try writer.checkpoint(through: connection)
         }
     }
 

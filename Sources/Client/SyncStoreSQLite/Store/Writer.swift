@@ -23,6 +23,8 @@ final class Writer {
     /// The pages that the WAL had at the last checkpoint; 0 after it was restarted.
     private var pagesAtCheckpoint = 0
     let cache = WriterCache()
+    /// The files of the database; nil with a custom VFS.
+    let files: OpenFiles?
     /// SQLite's number of the schema, which changes when any program adds a table or column.
     private var schemaVersion: Int64 = -1
     /// Whether the WAL file still has to be truncated, because it may hold data of a vacated space. No process
@@ -54,13 +56,15 @@ final class Writer {
         keptWALBytes = Int64(configuration.limits.keptWALPages) * frameBytes
         try connection.limitWAL(bytes: keptWALBytes)
         try Self.migrations.run(on: connection, configuration.file)
+        files = configuration.vfs == nil ? try OpenFiles(DatabaseFiles(path: configuration.file)) : nil
+        connection.openFiles = files
         try prepareTables(newClient: newClient, configuration)
         needsTruncation =
             try connection.integer(of: "SELECT EXISTS (SELECT 1 FROM sync_space WHERE has_access = 0)") != 0
     }
 
     deinit {
-        if !trustsWAL { prepareClosing() }
+        if !trustsWAL, files?.replaced == nil { prepareClosing() }
     }
 
     /// Makes sure that SQLite copies only a durable WAL into the database file when the last connection closes.

@@ -80,7 +80,7 @@ public final class ExternalChangeWatcher: Sendable {
     /// Stops watching. A check that is in progress may still publish a notification.
     public func stop() {
         sources.withLock { sources in
-            // Canceling does not call the handlers here: they run on the watcher's queue.
+            // Cancelling does not call the handlers here: they run on the watcher's queue.
             sources.events?.cancel()
             sources.poll?.cancel()
             sources = Sources()

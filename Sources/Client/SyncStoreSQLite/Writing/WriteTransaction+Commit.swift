@@ -9,7 +9,7 @@ extension WriteTransaction {
     /// - Returns: the sequence of the outbox entry; nil when the edits change nothing.
     func commit(_ write: LocalWrite, now: WallTime) throws -> OutboxSequence? {
         try checkRoomInJournal()
-        let sequence = try commit(write.edits, seen: write.seen, in: write.space, now: now)
+        let sequence = try writeEdits(write.edits, seen: write.seen, in: write.space, now: now)
         if sequence == nil { rollsBack = true }
         return sequence
     }
@@ -20,7 +20,7 @@ extension WriteTransaction {
     ///   - seen: the fields as the author saw them, where they may differ from those of the rows.
     ///   - again: Fields that are written even if they have the value already.
     /// - Returns: the sequence of the outbox entry; nil when the edits change nothing.
-    func commit(
+    func writeEdits(
         _ edits: [RecordEdit], seen: SeenFields = [:], in space: SpaceID, now: WallTime,
         again: Set<LostChange> = []
     ) throws -> OutboxSequence? {

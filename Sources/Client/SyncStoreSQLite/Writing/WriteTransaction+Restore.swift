@@ -71,7 +71,7 @@ extension WriteTransaction {
         var sequences: [OutboxSequence] = []
         let again = entry.conflictFields
         func write(_ edits: [RecordEdit]) throws {
-            let sequence = try commit(edits, in: plan.space, now: now, again: again)
+            let sequence = try writeEdits(edits, in: plan.space, now: now, again: again)
             try forgetDroppedReferences(in: edits)
             // The edits may change nothing, or join the previous entry.
             if let sequence, sequences.last != sequence { sequences.append(sequence) }

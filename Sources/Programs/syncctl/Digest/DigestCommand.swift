@@ -1,5 +1,6 @@
 import ArgumentParser
 import SyncBootstrap
+import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncProgram
@@ -75,8 +76,8 @@ struct DigestCommand: AsyncParsableCommand {
         } else {
             for schema in store.catalog.models {
                 progress.show("reading \(schema.collection)")
-                for (space, digest) in try local(schema, store) {
-                    digests[space, default: [:]][schema.collection] = digest
+                for space in spaces {
+                    digests[space, default: [:]][schema.collection] = try local(schema, in: space, store)
                 }
             }
         }
@@ -106,15 +107,14 @@ struct DigestCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the digests of a collection of this device, by space.
-    private func local(_ schema: ModelSchema, _ store: any LocalStore) throws(StoreError) -> [SpaceID: RecordDigest] {
-        var digests: [SpaceID: RecordDigest] = [:]
-        // All records are read at once, because pages would skip or repeat rows while a sync changes them.
-        for record in try store.records(matching: RecordQuery(schema.collection, order: .id)) {
-            // A record that is removed meanwhile has no space.
-            guard let space = try store.space(of: schema.collection, record.id) else { continue }
-            digests[space, default: RecordDigest(of: schema)].add(record)
-        }
-        return digests
+    /// Returns the digest of a collection in one space of this device.
+    private func local(
+        _ schema: ModelSchema, in space: SpaceID, _ store: any LocalStore
+    ) throws(StoreError) -> RecordDigest {
+        let digest = Guarded(RecordDigest(of: schema))
+        var query = RecordQuery(schema.collection)
+        query.space = space
+        try store.forEachRecord(matching: query) { record in digest.withLock { $0.add(record) } }
+        return digest.withLock { $0 }
     }
 }

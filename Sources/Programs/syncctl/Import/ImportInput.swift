@@ -32,12 +32,20 @@ struct ImportInput {
 
     private static func read(_ handle: FileHandle, _ name: String) throws -> [UInt8] {
         var bytes: [UInt8] = []
+        var lines = 0
         do {
+            var status = stat()
+            if fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+                try checkSize(Int(status.st_size), name)
+                bytes.reserveCapacity(Int(status.st_size))
+            }
             while let part = try handle.read(upToCount: 1_048_576), !part.isEmpty {
                 bytes.append(contentsOf: part)
-                guard bytes.count <= ImportLimits.inputBytes else {
+                try checkSize(bytes.count, name)
+                lines += part.count { $0 == UInt8(ascii: "\n") }
+                guard lines <= ImportLimits.inputLines else {
                     throw CommandError(
-                        .noInput, "\(name) is larger than \(ImportLimits.inputBytes) bytes",
+                        .noInput, "\(name) has more than \(ImportLimits.inputLines) lines",
                         advice: "split it into several files")
                 }
             }
@@ -47,6 +55,12 @@ struct ImportInput {
             throw CommandError(.noInput, "\(name) cannot be read")
         }
         return bytes
+    }
+
+    private static func checkSize(_ bytes: Int, _ name: String) throws(CommandError) {
+        guard bytes > ImportLimits.inputBytes else { return }
+        throw CommandError(
+            .noInput, "\(name) is larger than \(ImportLimits.inputBytes) bytes", advice: "split it into several files")
     }
 
     /// Reads the accounts of this machine from all its sources: files, LDAP, systemd.

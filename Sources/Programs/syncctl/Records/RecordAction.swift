@@ -82,12 +82,15 @@ struct RecordAction {
         // The list is read in pages, so that its length does not determine the use of memory. Each page begins after
         // the last record of the previous one.
         query.offset = listing.offset
-        for start in stride(from: listing.offset, to: end, by: Self.page) {
-            query.limit = min(Self.page, end - start)
+        var (start, page) = (listing.offset, Self.firstPage)
+        while start < end {
+            query.limit = min(page, end - start)
             let records = try store.records(matching: query)
+            start += page
             if let last = records.last {
                 query.cursor = RecordCursor(of: last, orders: query.orders, schema: schema)
                 query.offset = 0
+                page = Self.page(after: records)
             }
             for record in records {
                 if terminal.isJSON {
@@ -107,5 +110,13 @@ struct RecordAction {
         if wanted < total { terminal.note("\(wanted) of \(total)") }
     }
 
-    private static let page = 1_000
+    private static let firstPage = 16
+    private static let longestPage = 1_000
+    private static let pageBytes = 8 * 1_024 * 1_024
+
+    /// Returns the number of records to read next, if they are about as large as these.
+    private static func page(after records: [Record]) -> Int {
+        let bytes = records.reduce(0) { $1.values.reduce($0) { $0 + $1.byteCount } }
+        return min(max(pageBytes * records.count / max(bytes, 1), 1), longestPage)
+    }
 }

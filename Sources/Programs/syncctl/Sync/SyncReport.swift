@@ -123,6 +123,14 @@ struct SyncReport {
         }
     }
 
+    /// Lists names or sentences about spaces, of which there may be hundreds.
+    private static func list(_ items: [String]) -> String {
+        let rest = items.count - shownSpaces
+        return items.prefix(shownSpaces).joined(separator: ", ") + (rest > 0 ? ", and \(rest) more" : "")
+    }
+
+    private static let shownSpaces = 10
+
     /// Describes all deletions to which `--allow-deletes` consents.
     private static func words(_ held: [HeldDeletes]) -> String {
         let total = held.reduce(0) { $0 + $1.deletes }
@@ -138,7 +146,7 @@ struct SyncReport {
         let inJournal = rejected > 0 ? "; your rejected changes are in the journal" : ""
         return CommandError(
             .refused,
-            "the account may not read \(names.joined(separator: ", ")), or the server does not have \(it): the server's records of \(it) were removed from this device\(inJournal)",
+            "the account may not read \(Self.list(names)), or the server does not have \(it): the server's records of \(it) were removed from this device\(inJournal)",
             advice:
                 "check server.token-file (syncctl config show)"
                 + (names == [SpaceID.default.rawValue]
@@ -152,8 +160,9 @@ struct SyncReport {
         case .inSync:
             var parts = ["\(confirmed) \(confirmed == 1 ? "transaction" : "transactions") confirmed"]
             if rejected > 0 { parts.append("\(rejected) rejected or cancelled") }
-            parts += session.spaces.filter(\.hasAccess).map { "\($0.space) at version \($0.version)" }
-            return "\(verdict): " + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
+            parts.append(
+                Self.list(session.spaces.filter(\.hasAccess).map { "\($0.space) at version \($0.version)" }))
+            return "\(verdict): " + parts.filter { !$0.isEmpty }.joined(separator: ", ") + ", in \(elapsed.shortText)"
         case .syncedByOther(let process):
             let rest = missingAccess == nil ? "everything" : "everything else"
             return "\(verdict): \(Self.name(of: process)) has sent and downloaded \(rest)"

@@ -8,6 +8,8 @@ public enum ProcessLimits {
     package static let reservedFiles = 64
     /// The minimum for any program: for the database and its WAL, sockets, and the runtime.
     private static let leastFiles = 64
+    /// Those of them that are not for standard input, output, and errors, or open already.
+    private static let leastFreeFiles = 48
 
     /// The least address space: that of the program and its libraries, and for each processor that of the threads of the
     /// runtime with their stacks and heaps. Most of it is reserved only.
@@ -34,6 +36,13 @@ public enum ProcessLimits {
         let files = current(RLIMIT_NOFILE).map { Int(clamping: $0.rlim_cur) } ?? leastFiles
         guard files >= leastFiles else {
             throw LimitTooLow("open \(files) files, and needs \(leastFiles)", raisedBy: "ulimit -n 1024")
+        }
+        // A program inherits open files from the one that starts it. Reading the folder takes one more.
+        let open = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+        guard files - open >= leastFreeFiles else {
+            throw LimitTooLow(
+                "open \(files) files, of which \(open) are open already, and needs \(leastFreeFiles) more",
+                raisedBy: "ulimit -n 1024")
         }
         let space = current(RLIMIT_AS).map { Int(clamping: $0.rlim_cur) } ?? .max
         guard space >= leastAddressSpace else {

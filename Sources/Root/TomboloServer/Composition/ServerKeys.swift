@@ -2,9 +2,13 @@ import AuthorityStorePostgres
 import SyncAuthority
 import SyncModel
 package import SyncProgram
+import SyncServerHTTP
 
 /// The settings of a server, one by one, with their defaults.
 package struct ServerKeys: SettingValues {
+    /// The HTTP server has its own defaults.
+    private static let http = SyncServerConfiguration()
+
     package var environment = DeploymentEnvironment.production
     package var logLevel = LogLevel.warning
     package var folder: String?
@@ -19,20 +23,20 @@ package struct ServerKeys: SettingValues {
     var jwtIssuer: String?
     var jwtAudience: String?
     var jwtClockSkew = Duration.seconds(60)
-    var host = "127.0.0.1"
-    var port = 8_080
+    var host = Self.http.host
+    var port = Self.http.port
     var portFile: String?
     var certificateFile: String?
     var keyFile: String?
-    var connections = 10_000
-    var connectionsPerAddress = 256
-    var requestsPerSecond = 300
-    var bytesPerSecond = 16 * 1_024 * 1_024
+    var connections = Self.http.maximumConnections
+    var connectionsPerAddress = Self.http.maximumConnectionsPerAddress
+    var requestsPerSecond = Self.http.requestsPerSecond
+    var bytesPerSecond = Self.http.bytesPerSecond
     var accountBytes: Int?
     var accountClients: Int?
     var metricsHost = "127.0.0.1"
     var metricsPort: Int?
-    var shutdownDeadline = Duration.seconds(10)
+    var shutdownDeadline = Self.http.drain
 
     package init() {}
 

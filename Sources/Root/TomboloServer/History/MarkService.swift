@@ -59,7 +59,7 @@ actor MarkService: Service {
         }
     }
 
-    /// Follows the commits until the task is canceled, and writes the mark at most once per interval.
+    /// Follows the commits until the task is cancelled, and writes the mark at most once per interval.
     func keep() async throws {
         let commits = authority.commits.subscribe()
         if let earlier = file.read() { mark = earlier }

@@ -44,7 +44,7 @@ actor UpkeepService: Service {
         }
     }
 
-    /// Removes old data until the task is canceled.
+    /// Removes old data until the task is cancelled.
     func keepUp() async throws {
         var sinceMeasurement = Self.measurementInterval
         while true {

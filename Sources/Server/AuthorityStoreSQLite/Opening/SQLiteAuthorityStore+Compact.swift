@@ -12,7 +12,7 @@ extension SQLiteAuthorityStore {
     /// - Throws: `busy` if another process writes for too long, and `diskFull`: up to twice the new size is needed
     ///   meanwhile. The database is unchanged then.
     public func compact() throws(AuthorityStoreError) -> (before: Int64, after: Int64) {
-        try checkFile()
+        try checkFiles()
         return try AuthorityStoreError.converting("compact the database") { try writer.use { try $0.compact() } }
     }
 }

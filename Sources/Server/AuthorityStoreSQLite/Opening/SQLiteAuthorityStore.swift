@@ -19,8 +19,8 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     private let checkpointer: SharedConnection?
     /// The serving lock, held while the database is open.
     private let lock: Guarded<FileLock?>
-    /// The opened file; nil when the caller manages the files.
-    private let file: (files: DatabaseFiles, identity: DatabaseFiles.Identity)?
+    /// The opened files; nil when the caller manages them.
+    private let files: OpenFiles?
 
     /// Opens the database at `path`, and creates it if it is missing.
     ///
@@ -55,10 +55,10 @@ public final class SQLiteAuthorityStore: AuthorityStore {
             return
         }
         let opening = AuthorityOpening(name: path, configuration: configuration)
-        let (writer, identity) = try AuthorityStoreError.converting("open \(path)") {
-            (SharedConnection(try opening.visitor(to: DatabaseURI.make(path))), try files.requireIdentity())
+        let (writer, opened) = try AuthorityStoreError.converting("open \(path)") {
+            try Self.shared(opening.visitor(to: DatabaseURI.make(path)), files)
         }
-        self.init(writer, file: (files, identity))
+        self.init(writer, files: opened)
     }
 
     /// Opens an existing database for reads, whether or not a process serves it.
@@ -69,13 +69,13 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     ) throws(AuthorityStoreError) {
         let files = DatabaseFiles(path: path)
         let opening = AuthorityOpening(name: path, configuration: configuration)
-        let (reader, identity) = try AuthorityStoreError.converting("open \(path)") {
+        let (reader, opened) = try AuthorityStoreError.converting("open \(path)") {
             try files.prepareForReader()
             let connection = try opening.reader(of: files)
             try connection.refuseWrites()
-            return (SharedConnection(connection), try files.requireIdentity())
+            return try Self.shared(connection, files)
         }
-        self.init(reader, file: (files, identity))
+        self.init(reader, files: opened)
     }
 
     /// Returns whether a process serves the database at `path`. A command that writes to a database that nobody serves
@@ -90,25 +90,39 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     ) throws(AuthorityStoreError) {
         let opening = AuthorityOpening(name: files.path, configuration: configuration)
         let uri = DatabaseURI.make(files.path)
-        let (writer, identity) = try AuthorityStoreError.converting("open \(files.path)") {
+        let (writer, opened) = try AuthorityStoreError.converting("open \(files.path)") {
             let connection = try opening.writer(to: uri, newHistory: newHistory, of: files)
             try connection.takeOverCheckpoints()
-            return (SharedConnection(connection), try files.requireIdentity())
+            return try Self.shared(connection, files)
+        }
+        let reader = { @Sendable in
+            let connection = try opening.reader(of: uri)
+            connection.openFiles = opened
+            return connection
         }
         self.init(
-            writer, readers: ReaderPool(count: configuration.readers) { try opening.reader(of: uri) },
-            checkpointer: SharedConnection { try opening.reader(of: uri) }, lock: lock, file: (files, identity))
+            writer, readers: ReaderPool(count: configuration.readers, open: reader),
+            checkpointer: SharedConnection(reader), lock: lock, files: opened)
+    }
+
+    /// Shares a connection that has read the database, and returns the files that it has open.
+    private static func shared(
+        _ connection: sending Connection, _ files: DatabaseFiles
+    ) throws(DatabaseError) -> (SharedConnection, OpenFiles) {
+        let opened = try OpenFiles(files)
+        connection.openFiles = opened
+        return (SharedConnection(connection), opened)
     }
 
     private init(
         _ writer: SharedConnection, readers: ReaderPool? = nil, checkpointer: SharedConnection? = nil,
-        lock: FileLock? = nil, file: (files: DatabaseFiles, identity: DatabaseFiles.Identity)? = nil
+        lock: FileLock? = nil, files: OpenFiles? = nil
     ) {
         self.writer = writer
         self.readers = readers
         self.checkpointer = checkpointer
         self.lock = Guarded(lock)
-        self.file = file
+        self.files = files
     }
 
     /// Opens a database with one connection, for simulations and tests. The caller manages the files and their
@@ -130,10 +144,11 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     /// Closes the database after the current calls have ended. Every later call fails.
     ///
     /// Unless another program reads from the WAL, the database file then holds all data: a copy of that file alone is
-    /// complete, and no WAL remains that SQLite could apply to a file that replaces it.
+    /// complete, and no WAL remains that SQLite could apply to a file that replaces it. If one of the files was replaced
+    /// meanwhile, the WAL is left as it is.
     public func close() throws(AuthorityStoreError) {
         readers?.close()
-        if checkpointer != nil {
+        if checkpointer != nil, files?.replaced == nil {
             try? writer.inTurn {
                 // If a checkpoint does not copy everything at once, another program is reading.
                 if try checkpoint() { _ = try writer.use { try $0.checkpoint(.truncate) } }
@@ -147,7 +162,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     public func read<Result>(
         _ body: (any AuthorityView) throws -> Result
     ) throws -> Result {
-        try checkFile()
+        try checkFiles()
         return try namingMove {
             try AuthorityStoreError.converting("read") {
                 guard let readers else { return try SQLiteSession.read(on: writer, body) }
@@ -159,7 +174,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     public func write<Result>(
         _ body: (any AuthorityTransaction) throws -> Result
     ) throws -> Result {
-        try checkFile()
+        try checkFiles()
         let result = try namingMove {
             try AuthorityStoreError.converting("write") { try SQLiteSession.write(on: writer, body) }
         }
@@ -169,13 +184,13 @@ public final class SQLiteAuthorityStore: AuthorityStore {
 
     private func namingMove<Result>(_ body: () throws -> Result) throws -> Result {
         try StoreTransfer.namingMove(
-            of: file?.files.path ?? "the database",
+            of: files?.files.path ?? "the database",
             isMoved: { try writer.inTurn { try writer.use { try AuthorityOpening.isMoved($0) } } }, body)
     }
 
     /// Checkpoints the WAL if it has grown long. A failure costs disk space, not data: a later checkpoint makes up for it.
     private func checkpointIfDue() {
-        guard checkpointer != nil else { return }
+        guard checkpointer != nil, files?.replaced == nil else { return }
         try? writer.inTurn {
             guard try writer.use({ $0.pagesInWAL >= AuthorityOpening.checkpointPages }) else { return }
             try checkpoint()
@@ -199,7 +214,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     }
 
     public func check() throws {
-        try checkFile()
+        try checkFiles()
         let finding = try AuthorityStoreError.converting("check the database") {
             guard let readers else { return try Self.finding(on: writer) }
             return try readers.withConnection { try Self.finding(on: $0) }
@@ -211,20 +226,14 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         try connection.inTurn { try connection.use { try $0.text(of: "PRAGMA quick_check(1)") } }
     }
 
-    /// Throws `missingFile` if the file at the path is no longer the one that was opened.
+    /// Throws `missingFile` if a file of the database is no longer the one that was opened.
     ///
     /// SQLite would continue to use a file that a later start does not find. Commits to it would be confirmed and then
     /// lost.
-    func checkFile() throws(AuthorityStoreError) {
-        guard let file, file.files.identity() != file.identity else { return }
+    func checkFiles() throws(AuthorityStoreError) {
+        // Closing the last connection deletes the WAL.
+        guard let replaced = files?.replaced, !writer.isClosed else { return }
         throw AuthorityStoreError(
-            .missingFile, "\(file.files.path) was moved, deleted, or replaced while it is served: restart the server")
-    }
-}
-
-extension DatabaseFiles {
-    fileprivate func requireIdentity() throws(DatabaseError) -> Identity {
-        guard let identity = identity() else { throw .file("look at", path) }
-        return identity
+            .missingFile, "\(replaced) was moved, deleted, or replaced while it is served: restart the server")
     }
 }

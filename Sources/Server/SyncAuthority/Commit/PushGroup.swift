@@ -43,21 +43,11 @@ struct PushGroup {
         in transaction: some AuthorityTransaction, at shared: inout AuthorityState,
         adding added: inout [Principal: StoredUsage]
     ) throws(AuthorityStoreError) -> Verdict {
-        var state = shared
         let before = usage.stored(by: principal)
-        var account = before
-        account.add(added[principal] ?? StoredUsage())
+        var state = shared
         _ = state.clock.correct(now: now, permitting: policy.permittedSkew)
-        if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
-        let check = HistoryCheck(history: state.history, witness: .client(principal))
-        if let lost = try check.firstLoss(shownBy: request.cursors, in: transaction) { return .lost(lost) }
-
-        // A client id belongs to the principal that first used it, so that nobody can write as another principal's
-        // device (I21).
         let owner = try transaction.owner(of: request.identity.client)
-        if let owner, owner.principal != principal, let first = transactions.first {
-            return .refused(.identityConflict(number: first.number))
-        }
+        if let refusal = try refusal(at: state, of: owner, in: transaction) { return refusal }
         let known = try transaction.ledger(of: key)
         let repeats: [TransactionResult]
         switch try replay(from: known, in: transaction) {
@@ -67,68 +57,77 @@ struct PushGroup {
 
         let stored = try models.catalog(at: state, in: transaction)
         let rights = try members.rights(at: state, in: transaction)
-        // A push that only repeats transactions is not checked against the device limit, even if another client has
-        // replaced this one.
-        let isCounted = owner.map { $0.replacement == nil || repeats.count == transactions.count } ?? false
-        if !isCounted {
-            let replaced = try replacedClients(in: transaction)
-            let limit = policy.accounts.clients
-            if limit < .max, try transaction.deviceCount(of: principal) - replaced.count >= limit {
-                return .tooManyClients
-            }
-            if owner == nil {
-                try transaction.bind(request.identity.client, to: principal)
-            } else {
-                // The client of another copy of the database has replaced this client, but this one still pushes.
-                try transaction.mark(request.identity.client, replacedBy: nil)
-            }
-            for client in replaced.sorted() { try transaction.mark(client, replacedBy: request.identity.client) }
+        guard try countClient(of: owner, onlyRepeats: repeats.count == transactions.count, in: transaction) else {
+            return .tooManyClients
         }
         if known == .empty, owner != nil {
             try transaction.forgetOutcomes(
                 ofFormerIncarnationsOf: key, keeping: AuthorityLimits.keptIncarnations)
         }
-        var ledger = known
-        var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
-        var conflictBytes = response.conflictBytes
-        for numbered in transactions.dropFirst(repeats.count) {
-            // A response that grows too long ends early, and the client sends the remaining transactions again.
-            guard numbered.number == ledger.next, conflictBytes <= policy.pageBytes else { break }
-            let effect: CommitPlan.Effect
-            if let outcome = try formerOutcome(of: numbered, in: transaction) {
-                effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
-            } else {
-                // The caller asks the rules again for a transaction whose effects they have not judged.
-                guard let decision = try decide(numbered, stored, rights, over: transaction, account) else { break }
-                observe(numbered, with: &state.clock)
-                effect = try carryOut(decision, of: numbered, stored, in: transaction, adding: &account)
-            }
-            try transaction.keep(
-                StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
-            ledger.next = numbered.number.next
-            response.results.append(TransactionResult(number: numbered.number, outcome: effect.outcome))
-            conflictBytes += effect.outcome.conflictBytes
-            if let version = effect.newVersion { response.heads[numbered.transaction.space] = version }
-        }
-        // A client cannot have seen outcomes that the server has not sent.
-        ledger.acknowledged = max(ledger.acknowledged, min(request.acknowledged, ledger.next))
-        if ledger.outcomeHorizon > known.outcomeHorizon {
-            try transaction.forgetOutcomes(of: key, below: TransactionNumber(ledger.outcomeHorizon), keeping: 0)
-        }
-        if conflictBytes > 0, let first = pushStart ?? request.transactions.first?.number {
-            // A client that pushes has received all outcomes of the transactions before this push, even if it has not
-            // acknowledged them.
-            try transaction.forgetOutcomes(of: key, below: first, keeping: AuthorityLimits.keptOutcomeBytes)
-        }
-        if ledger != known { try transaction.set(ledger, of: key) }
-        try addReceipts(to: &response.results, state.history, rights, in: transaction)
-        response.serverTime = state.clock.tick(now: now)
-        shared = state
+        var progress = Progress(
+            state: state, account: before, ledger: known,
+            response: AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero))
+        progress.account.add(added[principal] ?? StoredUsage())
+        try decide(transactions.dropFirst(repeats.count), stored, rights, in: transaction, &progress)
+        try acknowledge(known, in: transaction, &progress)
+        try addReceipts(to: &progress.response.results, state.history, rights, in: transaction)
+        progress.response.serverTime = progress.state.clock.tick(now: now)
+        shared = progress.state
         if policy.accounts != .unlimited {
-            account.subtract(before)
-            added[principal] = account
+            progress.account.subtract(before)
+            added[principal] = progress.account
         }
-        return .answered(response)
+        return .answered(progress.response)
+    }
+
+    /// The changes of a group so far.
+    private struct Progress {
+        var state: AuthorityState
+        var account: StoredUsage
+        var ledger: Ledger
+        var response: AcceptedPush
+        /// The bytes of the conflicts in the response.
+        var conflictBytes: Int
+
+        init(state: AuthorityState, account: StoredUsage, ledger: Ledger, response: AcceptedPush) {
+            (self.state, self.account, self.ledger, self.response) = (state, account, ledger, response)
+            conflictBytes = response.conflictBytes
+        }
+    }
+
+    /// Returns why the server does not look at the transactions; nil if it does.
+    private func refusal(
+        at state: AuthorityState, of owner: ClientOwner?, in view: some AuthorityView
+    ) throws(AuthorityStoreError) -> Verdict? {
+        if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
+        let check = HistoryCheck(history: state.history, witness: .client(principal))
+        if let lost = try check.firstLoss(shownBy: request.cursors, in: view) { return .lost(lost) }
+        // A client id belongs to the principal that first used it, so that nobody can write as another principal's
+        // device (I21).
+        guard let owner, owner.principal != principal, let first = transactions.first else { return nil }
+        return .refused(.identityConflict(number: first.number))
+    }
+
+    /// Counts the pushing client among the devices of its account. Returns false, and writes nothing, if there are too
+    /// many.
+    ///
+    /// A push that only repeats transactions is not checked against the device limit, even if another client has
+    /// replaced this one.
+    private func countClient(
+        of owner: ClientOwner?, onlyRepeats: Bool, in transaction: some AuthorityTransaction
+    ) throws(AuthorityStoreError) -> Bool {
+        if let owner, owner.replacement == nil || onlyRepeats { return true }
+        let replaced = try replacedClients(in: transaction)
+        let limit = policy.accounts.clients
+        if limit < .max, try transaction.deviceCount(of: principal) - replaced.count >= limit { return false }
+        if owner == nil {
+            try transaction.bind(request.identity.client, to: principal)
+        } else {
+            // The client of another copy of the database has replaced this client, but this one still pushes.
+            try transaction.mark(request.identity.client, replacedBy: nil)
+        }
+        for client in replaced.sorted() { try transaction.mark(client, replacedBy: request.identity.client) }
+        return true
     }
 
     /// Returns the former clients of the pushing device that still count.
@@ -216,6 +215,55 @@ struct PushGroup {
     }
 
     // MARK: New transactions
+
+    /// Decides about new transactions, in the order of their numbers, and carries out the decisions.
+    private func decide(
+        _ transactions: ArraySlice<NumberedTransaction>, _ stored: SchemaCatalog, _ rights: SpaceRights,
+        in transaction: some AuthorityTransaction, _ progress: inout Progress
+    ) throws(AuthorityStoreError) {
+        for numbered in transactions {
+            // A response that grows too long ends early, and the client sends the remaining transactions again.
+            guard numbered.number == progress.ledger.next, progress.conflictBytes <= policy.pageBytes else { return }
+            let effect: CommitPlan.Effect
+            if let outcome = try formerOutcome(of: numbered, in: transaction) {
+                effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
+            } else {
+                // The caller asks the rules again for a transaction whose effects they have not judged.
+                guard let decision = try decide(numbered, stored, rights, over: transaction, progress.account) else {
+                    return
+                }
+                observe(numbered, with: &progress.state.clock)
+                effect = try carryOut(decision, of: numbered, stored, in: transaction, adding: &progress.account)
+            }
+            try transaction.keep(
+                StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
+            progress.ledger.next = numbered.number.next
+            progress.response.results.append(TransactionResult(number: numbered.number, outcome: effect.outcome))
+            progress.conflictBytes += effect.outcome.conflictBytes
+            if let version = effect.newVersion { progress.response.heads[numbered.transaction.space] = version }
+        }
+    }
+
+    /// Notes the outcomes that the client has received, and forgets those that it no longer needs.
+    ///
+    /// - Parameter known: The ledger before the push.
+    private func acknowledge(
+        _ known: Ledger, in transaction: some AuthorityTransaction, _ progress: inout Progress
+    ) throws(AuthorityStoreError) {
+        // A client cannot have seen outcomes that the server has not sent.
+        progress.ledger.acknowledged = max(
+            progress.ledger.acknowledged, min(request.acknowledged, progress.ledger.next))
+        let ledger = progress.ledger
+        if ledger.outcomeHorizon > known.outcomeHorizon {
+            try transaction.forgetOutcomes(of: key, below: TransactionNumber(ledger.outcomeHorizon), keeping: 0)
+        }
+        if progress.conflictBytes > 0, let first = pushStart ?? request.transactions.first?.number {
+            // A client that pushes has received all outcomes of the transactions before this push, even if it has not
+            // acknowledged them.
+            try transaction.forgetOutcomes(of: key, below: first, keeping: AuthorityLimits.keptOutcomeBytes)
+        }
+        if ledger != known { try transaction.set(ledger, of: key) }
+    }
 
     private func carryOut(
         _ decision: CommitPlanner.Decision, of numbered: NumberedTransaction, _ stored: SchemaCatalog,

@@ -26,7 +26,7 @@ struct ConnectionChannel: ServerChildChannel {
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         connections.add(channel)
         do {
-            try Self.bound(channel)
+            try Self.limitBuffers(channel)
             guard let tls else {
                 return setUpHTTP1(channel, logger).map { [eventLoop = channel.eventLoop] http1 in
                     Value(channel: channel, http1: eventLoop.makeSucceededFuture(http1))
@@ -56,7 +56,7 @@ struct ConnectionChannel: ServerChildChannel {
     ///
     /// Few bytes are unsent, so that the progress of a slow reader shows in small steps. At most one socket read is
     /// made per `read()`, so that few received bytes wait in memory.
-    private static func bound(_ channel: any Channel) throws {
+    private static func limitBuffers(_ channel: any Channel) throws {
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
         try channel.syncOptions?.setOption(
             ChannelOptions.tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT)),

@@ -16,6 +16,8 @@ package final class Connection {
     var walPages: UnsafeMutablePointer<Int32>?
     /// The opened file; nil for a database in memory or of a custom VFS.
     private let identity: DatabaseFiles.Identity?
+    /// The files whose WAL the connection leaves alone when it closes, if one of them was replaced.
+    package var openFiles: OpenFiles?
 
     /// Maximum number of cached statements with composed SQL, and of those with keys: more than an ordinary application has
     /// queries, and edits of different fields.
@@ -49,6 +51,7 @@ package final class Connection {
         composed.removeAll()
         numbered.removeAll()
         keyed.removeAll()
+        if openFiles?.replaced != nil { keepWALOnClose() }
         sqlite3_close_v2(handle)
         if let identity { OpenDatabases.shared.closed(identity) }
         walPages?.deallocate()

@@ -44,6 +44,11 @@ package final class SharedConnection: Sendable {
         return result
     }
 
+    /// Whether `close()` was called. Waits for the current use.
+    package var isClosed: Bool {
+        state.withLock { if case .closed = $0 { true } else { false } }
+    }
+
     /// Closes the connection after the current turn. Later uses throw.
     package func close() {
         turn.withLock { _ in state.withLock { $0 = .closed } }

@@ -16,6 +16,8 @@ package struct DatabaseFiles: Hashable, Sendable {
     }
 
     package var wal: String { path + "-wal" }
+    /// The index of the WAL, which the processes share.
+    package var index: String { path + "-shm" }
     /// The file name of the WAL.
     package var walName: String { String(wal.split(separator: "/").last ?? "") }
 
@@ -73,14 +75,14 @@ package struct DatabaseFiles: Hashable, Sendable {
         try Self.narrow(path, status)
         // If the files are copies from a running device, they have the permissions that the copying gave them, and
         // SQLite keeps these.
-        for file in [wal, path + "-shm"] where lstat(file, &status) == 0 { try Self.narrow(file, status) }
+        for file in [wal, index] where lstat(file, &status) == 0 { try Self.narrow(file, status) }
     }
 
     /// Throws if a file that SQLite opens beside the database is not a regular one: opening a named pipe can wait
     /// forever.
     package func checkCompanions() throws(DatabaseError) {
         var status = stat()
-        for file in [wal, path + "-shm", path + "-journal"] where lstat(file, &status) == 0 {
+        for file in [wal, index, path + "-journal"] where lstat(file, &status) == 0 {
             try Self.checkKind(file, status)
         }
     }

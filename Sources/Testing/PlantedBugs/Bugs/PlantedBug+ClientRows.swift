@@ -194,7 +194,7 @@ extension PlantedBug {
         ),
         rows(
             "journal keeps other values", breaks: [.I1],
-            "the journal entry of a rejected or canceled transaction has other values",
+            "the journal entry of a rejected or cancelled transaction has other values",
             """
             AFTER INSERT ON sync_journal WHEN NEW.event IN ('rejected', 'cancelled') BEGIN
                 UPDATE sync_journal SET payload = replace(payload, 'text', 'test') WHERE number = NEW.number;

@@ -187,7 +187,7 @@ public final class SimulatedDevice: Sendable {
     }
 
     /// Records that the user may have stopped following a space, whose version then goes back.
-    func hasUnfollowed(_ space: SpaceID) {
+    func noteUnfollowed(_ space: SpaceID) {
         state.withLock { $0.resets[space, default: 0] += 1 }
     }
 

@@ -143,7 +143,7 @@ struct SimulatedUser: Sendable {
     }
 
     private func hasLeft(_ space: SpaceID) {
-        device.hasUnfollowed(space)
+        device.noteUnfollowed(space)
         oracle.left(space, on: device.name)
     }
 
