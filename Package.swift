@@ -215,7 +215,8 @@ let package = Package(
         .executableTarget(
             name: "synccount",
             dependencies: [
-                "SyncModel", "SyncWire", "SyncCore", "SyncStoreSQLite", "SyncAuthority", "BenchmarkUsers",
+                "SyncModel", "SyncWire", "SyncCore", "SyncStoreSQLite", "SyncObjects", "TomboloModeling",
+                "SyncAuthority", "SyncRuntimeLive", "BenchmarkUsers",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(

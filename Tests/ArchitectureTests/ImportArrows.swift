@@ -92,8 +92,8 @@ enum ImportArrows {
         ],
         "BenchmarkUsers": ["SyncModel", "SyncAuthority", "AuthorityStoreSQLite", "SyncRuntimeLive"],
         "synccount": [
-            "SyncModel", "SyncWire", "SyncCore", "SyncStoreSQLite", "SyncAuthority", "BenchmarkUsers",
-            "ArgumentParser", "Foundation",
+            "SyncModel", "SyncWire", "SyncCore", "SyncStoreSQLite", "SyncObjects", "TomboloModeling", "SyncAuthority",
+            "SyncRuntimeLive", "BenchmarkUsers", "ArgumentParser", "Foundation",
         ],
         "syncbench": [
             "BenchmarkUsers", "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite",

@@ -2,8 +2,11 @@ import BenchmarkUsers
 import Foundation
 import SyncCore
 import SyncModel
+import SyncObjects
+import SyncRuntimeLive
 import SyncStoreSQLite
 import SyncWire
+import TomboloModeling
 
 /// A device whose hot paths are counted. Its users arrive as the pages of a first snapshot.
 struct CountedDevice {
@@ -99,6 +102,29 @@ struct CountedDevice {
             throw BenchmarkError("user \(uid) was not found")
         }
     }
+
+    /// Returns the live objects over the store.
+    func objects() throws -> LiveObjects {
+        LiveObjects(
+            source: StoredSource(store: store, server: .none), models: try ModelCatalog([CountedUser.self]),
+            runtime: .live())
+    }
+
+    func readObject(_ uid: Int64, of objects: LiveObjects) throws {
+        guard try objects.object(CountedUser.self, uid: Int(uid)).presence == .here else {
+            throw BenchmarkError("user \(uid) was not found")
+        }
+    }
+}
+
+/// The model of the users.
+private struct CountedUser: Model {
+    static let collection = "user"
+    let username = Field<String>("username", .required)
+    let displayName = Field<String?>("display_name")
+    let bio = Field<String?>("bio")
+    let avatarUID = Field<Int?>("avatar_uid")
+    let updatedAt = Field<Int?>("updated_at")
 }
 
 /// A generator whose numbers are always the same.

@@ -17,6 +17,8 @@ import SyncModel
         case write
         /// A read of one record by its uid.
         case read
+        /// The same as a new live object.
+        case object
         /// A row of the first snapshot, applied by a device.
         case snapshot
         /// A row of the first snapshot, decoded from its bytes by a device.
@@ -33,13 +35,13 @@ import SyncModel
         case page
     }
 
-    @Argument(help: "The path: write, read, snapshot, decode, change, push, merge, create, or page.")
+    @Argument(help: "The path: write, read, object, snapshot, decode, change, push, merge, create, or page.")
     var path: HotPath
     @Option(help: "How often it runs, a multiple of 1000.") var times: Int64 = 1_000
 
     func validate() throws {
         guard times > 0, times % 1_000 == 0,
-            [.read, .snapshot, .decode, .merge, .create].contains(path) || times <= Self.users
+            [.read, .object, .snapshot, .decode, .merge, .create].contains(path) || times <= Self.users
         else {
             throw ValidationError("--times must be a multiple of 1000, and at most \(Self.users) for this path")
         }
@@ -56,13 +58,16 @@ import SyncModel
         defer { try? FileManager.default.removeItem(at: folder) }
         let users = [.snapshot, .create].contains(path) ? times : Self.users
         switch path {
-        case .write, .read, .snapshot, .change:
+        case .write, .read, .object, .snapshot, .change:
             let device = try CountedDevice(in: folder, users: users)
             defer { device.close() }
             switch path {
             case .write: for index in 0..<times { try device.write(index) }
             case .change: try device.changes(of: times)
             case .read: for index in 0..<times { try device.read(index % users) }
+            case .object:
+                let objects = try device.objects()
+                for index in 0..<times { try device.readObject(index % users, of: objects) }
             default: break
             }
         case .decode: try CountedDevice.decodePages(of: times)
