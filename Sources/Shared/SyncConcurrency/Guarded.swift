@@ -16,7 +16,7 @@ public final class Guarded<Value>: @unchecked Sendable {
     /// Protects a value, which nothing else may refer to.
     public init(_ value: sending Value) {
         self.value = .allocate(capacity: 1)
-        self.value.initialize(to: value)
+        self.value.initialize(to: consume value)
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
         let status = pthread_mutex_init(mutex, nil)

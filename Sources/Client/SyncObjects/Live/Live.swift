@@ -24,14 +24,14 @@ public import TomboloModeling
 public final class Live<M: Model>: Presentable, Observable {
     let kind: LiveKind<M>
     let cell: LiveCell
-    /// The drafts that this object keeps alive.
-    let draftGroup: DraftGroup
+    /// The group of a draft, which this object keeps alive.
+    private let draftGroup: DraftGroup?
     private let registrar = ObservationRegistrar()
 
     init(kind: LiveKind<M>, cell: LiveCell) {
         self.kind = kind
         self.cell = cell
-        draftGroup = cell.group
+        draftGroup = cell.presence == .draft ? cell.madeGroup() : nil
         cell.attach(self)
     }
 
@@ -96,7 +96,7 @@ public final class Live<M: Model>: Presentable, Observable {
             guard other.cell.objects === cell.objects else {
                 return refuse(reference.key, "cannot refer to \(object): it belongs to another client")
             }
-            if other.cell.presence == .draft { cell.objects.join(draftGroup, with: other.draftGroup) }
+            if other.cell.presence == .draft { cell.objects.join(cell.madeGroup(), with: other.cell.madeGroup()) }
         }
         set(reference.key, to: .reference(id))
     }

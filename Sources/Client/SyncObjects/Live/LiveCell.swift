@@ -41,6 +41,8 @@ final class LiveCell: Sendable {
         /// The latest read of the source that was applied.
         var lastRead = ReadSequence.none
         weak var group: DraftGroup?
+        /// Keeps the group of a record that refers to drafts. The objects of a draft keep its group, which holds the cell.
+        var keptGroup: DraftGroup?
 
         func staged(_ field: FieldName) -> StagedField {
             StagedField(value: edits[field], seen: seen[field], refusal: refusals[field])
@@ -95,6 +97,19 @@ final class LiveCell: Sendable {
             values = schema.fields.map { edits[$0.name] ?? .null }
         }
         state = Guarded(State(key: key, presence: presence, edits: edits, initial: edits, values: values))
+    }
+
+    /// Creates the cell of a record that was just read.
+    init(schema: ModelSchema, objects: LiveObjects, showing record: Record, _ reading: ReadSequence) {
+        self.schema = schema
+        self.objects = objects
+        space = nil
+        let record = Self.fitted(record, to: schema)
+        state = Guarded(
+            State(
+                key: .id(record.id), presence: .here, shown: record, edits: Patch(), initial: Patch(),
+                values: record.values, revision: 1, lastRead: reading))
+        if record.uid.isValid { objects.index(collection, record.uid, record.id) }
     }
 
     deinit {
@@ -184,14 +199,21 @@ final class LiveCell: Sendable {
         }
     }
 
-    var group: DraftGroup {
-        get {
-            if let group = state.withLock({ $0.group }) { return group }
+    /// The group of a draft, or of a record that refers to drafts; nil until `madeGroup()` makes it.
+    var group: DraftGroup? {
+        get { state.withLock { $0.group } }
+        set { state.withLock { $0.group = newValue } }
+    }
+
+    /// Returns the group, which is made on first use.
+    func madeGroup() -> DraftGroup {
+        state.withLock { state in
+            if let group = state.group { return group }
             let group = DraftGroup()
-            state.withLock { $0.group = group }
+            state.group = group
+            if state.presence != .draft { state.keptGroup = group }
             return group
         }
-        set { state.withLock { $0.group = newValue } }
     }
 
     private func read<Value: Sendable>(_ body: (State) -> Value) -> Value {
@@ -391,7 +413,7 @@ final class LiveCell: Sendable {
         // journal.
         case (.here(let record), .awaited), (.here(let record), .notHere), (.here(let record), .here),
             (.here(let record), .gone):
-            let record = fitted(record)
+            let record = Self.fitted(record, to: schema)
             state.key = .id(record.id)
             state.presence = .here
             state.forgetOwn(shownBy: record, in: schema)
@@ -466,7 +488,7 @@ final class LiveCell: Sendable {
 
     /// Returns the record with as many values as this build's schema has fields. A source of an older or newer build
     /// may show fewer or more.
-    private func fitted(_ record: Record) -> Record {
+    private static func fitted(_ record: Record, to schema: ModelSchema) -> Record {
         let count = schema.fields.count
         guard record.values.count != count else { return record }
         var fitted = record

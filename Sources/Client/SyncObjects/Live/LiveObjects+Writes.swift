@@ -249,7 +249,7 @@ extension LiveObjects {
         for (cell, edit) in edits {
             let id = edit.edit.record
             cell.written(edit.edit, written, beginRead())
-            cell.group.root.remove(id)
+            cell.group?.root.remove(id)
             if let record = written.ticket.shown[edit.edit.address] { cell.show(.here(record), beginRead()) }
             change.touch(cell.collection, id)
         }
@@ -259,7 +259,7 @@ extension LiveObjects {
 
     private func discard(_ draft: LiveCell) {
         draft.drop()
-        if let id = draft.id { draft.group.root.remove(id) }
+        if let id = draft.id { draft.group?.root.remove(id) }
         // No source knows the draft, so nothing else tells the sequences over it that it is gone.
         publish(draft)
     }

@@ -22,6 +22,9 @@ public final class LiveObjects: Sendable {
     private struct Key: Hashable, Sendable {
         let collection: CollectionName
         let key: RecordKey
+
+        /// Leaves out the collection: few records of different collections have the same key.
+        func hash(into hasher: inout Hasher) { hasher.combine(key) }
     }
 
     private struct Entry: Sendable {
@@ -112,7 +115,7 @@ public final class LiveObjects: Sendable {
         let id = RecordID.make(at: runtime.now(), random: &random)
         let cell = LiveCell(schema: kind.schema, objects: self, key: .id(id), presence: .draft, space: space)
         let object = Live(kind: kind, cell: cell)
-        object.draftGroup.add(cell, id: id)
+        cell.madeGroup().add(cell, id: id)
         fill(object)
         return register(object, under: .id(id))
     }
@@ -188,8 +191,7 @@ public final class LiveObjects: Sendable {
                 if object.cell.show(found, reading), source.changes == nil, !wasHere { publish(object.cell) }
                 return object
             }
-            let cell = LiveCell(schema: kind.schema, objects: self, key: .id(record.id), presence: .awaited)
-            cell.show(found, reading)
+            let cell = LiveCell(schema: kind.schema, objects: self, showing: record, reading)
             return caughtUp(register(Live(kind: kind, cell: cell), under: .id(record.id)), since: reading)
         case .notHere:
             return caughtUp(placeholder(kind, key, presence: .notHere), since: reading)
@@ -219,19 +221,23 @@ public final class LiveObjects: Sendable {
     /// Registers the object under the key, or returns the one that was registered in the meantime.
     private func register<M: Model>(_ candidate: Live<M>, under key: RecordKey) -> Live<M> {
         let entryKey = Key(collection: candidate.cell.collection, key: key)
+        // An entry whose object was released is replaced. Objects are looked at outside the lock, because their release
+        // takes it.
+        var released: Entry?
         while true {
-            let found = registry.withLock { $0.entries[entryKey] }
-            if let object = found?.object as? Live<M> { return object }
-            let isRegistered = registry.withLock { registry in
-                guard registry.entries[entryKey]?.serial == found?.serial else { return false }
+            let (isRegistered, found) = registry.withLock { registry -> (Bool, Entry?) in
+                let found = registry.entries[entryKey]
+                guard found?.serial == released?.serial else { return (false, found) }
                 registry.serial += 1
                 registry.entries[entryKey] = Entry(
                     serial: registry.serial, cellIdentity: ObjectIdentifier(candidate.cell), cell: candidate.cell,
                     object: candidate)
                 if case .uid = key { registry.placeholders.insert(entryKey) }
-                return true
+                return (true, nil)
             }
             if isRegistered { return candidate }
+            if let object = found?.object as? Live<M> { return object }
+            released = found
         }
     }
 
@@ -244,9 +250,11 @@ public final class LiveObjects: Sendable {
     func forget(_ collection: CollectionName, _ key: RecordKey, uid: UID, _ identity: ObjectIdentifier) {
         let entryKey = Key(collection: collection, key: key)
         registry.withLock { registry in
-            guard registry.entries[entryKey]?.cellIdentity == identity else { return }
-            registry.entries[entryKey] = nil
-            registry.placeholders.remove(entryKey)
+            guard let index = registry.entries.index(forKey: entryKey),
+                registry.entries[index].value.cellIdentity == identity
+            else { return }
+            registry.entries.remove(at: index)
+            if case .uid = key { registry.placeholders.remove(entryKey) }
             registry.uids[Key(collection: collection, key: .uid(uid))] = nil
         }
     }
