@@ -1,6 +1,6 @@
 public import Observation
 import SyncCore
-import SyncModel
+public import SyncModel
 public import TomboloModeling
 
 /// One record as an object: its values now, and the edits that are not written yet.
@@ -45,7 +45,7 @@ public final class Live<M: Model>: Presentable, Observable {
     /// Setting it stages an edit, unless the record shows this value already. If the value breaks a rule of the model,
     /// ``save()`` throws an error that names the field.
     public subscript<Value>(dynamicMember path: KeyPath<M, ModelField<M, Value>>) -> Value {
-        get { self[fields[keyPath: path]] }
+        @inlinable get { self[fields[keyPath: path]] }
         set { self[fields[keyPath: path]] = newValue }
     }
 
@@ -60,10 +60,8 @@ public final class Live<M: Model>: Presentable, Observable {
 
     /// The value of a field. In loops, this subscript is faster than a property.
     public subscript<Value>(field: ModelField<M, Value>) -> Value {
-        get {
-            track()
-            return field.value(cell.value(at: field.key.slot))
-        }
+        // Inlinable, because generic code would look up the type of the field for each access.
+        @inlinable get { field.value(storedValue(at: field.key.slot)) }
         set {
             guard let stored = field.stored(newValue) else {
                 return refuse(field.key, newValue.storageProblem ?? "the value cannot be stored")
@@ -99,6 +97,12 @@ public final class Live<M: Model>: Presentable, Observable {
             if other.cell.presence == .draft { cell.objects.join(cell.madeGroup(), with: other.cell.madeGroup()) }
         }
         set(reference.key, to: .reference(id))
+    }
+
+    @usableFromInline
+    func storedValue(at slot: Int) -> FieldValue {
+        track()
+        return cell.value(at: slot)
     }
 
     private func set(_ key: FieldKey, to value: FieldValue, missing: FieldValue = .null) {

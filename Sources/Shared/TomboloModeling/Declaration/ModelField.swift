@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import SyncModel
+public import SyncModel
 
 /// One field of a model: the name under which it is stored, its options, and its default.
 ///
@@ -11,9 +11,9 @@ public struct ModelField<M: Model, Value: ModelValue>: Sendable {
 
     /// The value that a program reads if the record has none: nil for an optional field, even if new records have a
     /// default, because the user may have removed the value.
-    package let fallback: Value
+    @usableFromInline package let fallback: Value
 
-    package let key: FieldKey
+    @usableFromInline package let key: FieldKey
     /// The rule of a text field, which normalizes values before they are stored or compared; nil for none.
     private let rule: FieldRule?
     /// The value that stands for a missing one in conditions and sort orders; null if a missing value stays missing
@@ -65,6 +65,7 @@ extension ModelField {
     }
 
     /// Returns the value that is read from a stored one.
+    @inlinable
     package func value(_ stored: FieldValue) -> Value {
         if stored.isNull { return fallback }
         return Value(stored: stored) ?? fallback
@@ -92,9 +93,10 @@ public struct ModelReference<M: Model, Other: Model>: Sendable {
 }
 
 /// The position and the name of a field in its model.
+@usableFromInline
 package struct FieldKey: Hashable, Sendable {
     /// The position among the fields; −1 for a field that was not created by the initializer of its model.
-    package let slot: Int
+    @usableFromInline package let slot: Int
     package let name: FieldName
 
     package init(slot: Int, name: FieldName) {
