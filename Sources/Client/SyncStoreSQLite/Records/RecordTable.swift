@@ -31,7 +31,8 @@ struct RecordTable: Sendable {
             let table = RecordTable.quote(model.collection.rawValue)
             let fields = model.fields.map { RecordTable.quote($0.name.rawValue) }
             assignments = fields.map { "\($0) = ?" }
-            let stored = ["id", "uid", "version", "sync_space", "sync_fields", "sync_unknown"] + fields
+            let fixed = ["id", "uid", "version", "sync_space", "sync_fields", "sync_unknown"]
+            let stored = fixed + fields
             let columns = (["sync_row"] + stored).joined(separator: ", ")
             let places = stored.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
             let updates = stored.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
@@ -39,6 +40,8 @@ struct RecordTable: Sendable {
             sql = Use.allCases.map { use in
                 switch use {
                 case .selectByID: "SELECT \(columns) FROM \(table) WHERE id = ?1"
+                case .selectWithoutValues:
+                    "SELECT sync_row, \(fixed.joined(separator: ", ")) FROM \(table) WHERE id = ?1"
                 case .selectByUID: "SELECT \(columns) FROM \(table) WHERE uid = ?1 AND uid >= 0"
                 case .selectSpace:
                     """
@@ -124,6 +127,17 @@ extension RecordTable {
     func space(_ statement: Statement) -> Int64 { statement.integer(4) }
 
     func record(_ statement: Statement) throws -> Record {
+        var record = try recordWithoutValues(statement)
+        record.values.reserveCapacity(shape.types.count)
+        var column = Self.fixedColumns
+        for type in shape.types {
+            record.values.append(try value(statement, column, type))
+            column += 1
+        }
+        return record
+    }
+
+    private func recordWithoutValues(_ statement: Statement) throws -> Record {
         let id = try statement.recordID(1)
         let version = Version(statement.integer(3))
         var record = Record(id: id, uid: UID(statement.integer(2)), version: version, values: [])
@@ -138,12 +152,6 @@ extension RecordTable {
         }
         if !statement.isNull(6) {
             record.unknown = try StoredForm.patch(from: statement.bytes(6), of: "\(name) \(id)")
-        }
-        record.values.reserveCapacity(shape.types.count)
-        var column = Self.fixedColumns
-        for type in shape.types {
-            record.values.append(try value(statement, column, type))
-            column += 1
         }
         return record
     }
@@ -224,7 +232,7 @@ extension RecordTable {
 extension RecordTable {
     /// A statement that each connection caches for each table.
     enum Use: Int, CaseIterable {
-        case selectByID, selectByUID, selectSpace, upsert, deleteByID, selectHolder
+        case selectByID, selectWithoutValues, selectByUID, selectSpace, upsert, deleteByID, selectHolder
     }
 
     /// Returns the connection's cached statement for one use of this table.
@@ -254,6 +262,18 @@ extension RecordTable {
         statement.bind(1, id)
         defer { statement.reset() }
         return try statement.step() ? try row(statement) : nil
+    }
+
+    /// Returns the row of a record with null for each value, which costs less than reading the values; nil when the record
+    /// does not exist.
+    func rowWithoutValues(of id: RecordID, on connection: Connection) throws -> StoredRow? {
+        let statement = try statement(.selectWithoutValues, on: connection)
+        statement.bind(1, id)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        var record = try recordWithoutValues(statement)
+        record.values = Array(repeating: .null, count: shape.types.count)
+        return StoredRow(record: record, space: space(statement), key: statement.integer(0))
     }
 
     /// Returns the space in which a record lives; nil when the record does not exist.

@@ -396,6 +396,11 @@ extension WriteTransaction {
         let place = RecordPlace(table: table.position, id: change.id)
         var isPending = false
         if mayBePending { isPending = try hasPending(place) }
+        if !isPending, case .updated(let patch) = change.effect,
+            try updateOlderRow(of: place, with: patch, at: version, in: space.key)
+        {
+            return
+        }
         let (old, home): (Base, Int64?)
         var key: Int64?
         if isPending {
@@ -425,6 +430,24 @@ extension WriteTransaction {
         } else {
             try deleteRow(place)
         }
+    }
+
+    /// Writes new values into the row of a record that no later commit has changed, as almost every change of the feed does.
+    /// The other values of the row are not read.
+    ///
+    /// - Returns: false if the row is another one, or has to be read. Nothing has changed then.
+    private func updateOlderRow(
+        of place: RecordPlace, with patch: Patch, at version: Version, in space: Int64
+    ) throws -> Bool {
+        let table = tables[place.table]
+        guard patch.count <= StoreLimits.fieldsOfPartialUpdate,
+            let row = try table.rowWithoutValues(of: place.id, on: connection), let key = row.key,
+            row.space == space, row.record.version < version
+        else { return false }
+        let record = row.record.updated(by: patch, at: version, schema: table.model)
+        guard record.unknown == row.record.unknown else { return false }
+        try update(record, at: key, fields: patch, in: table)
+        return true
     }
 
     /// Returns the base of a record after a change.
