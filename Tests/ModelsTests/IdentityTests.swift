@@ -79,6 +79,20 @@ import TomboloModeling
         #expect(avatar.presence == .here)
     }
 
+    @Test func `a record keeps a draft to which it refers alive while its object is in use`() throws {
+        let community = community
+        store.arrive("user", Self.record(uid: 7, username: "Arya"))
+        func refer() throws -> RecordID {
+            let user = try community.users.user(uid: 7)
+            user.avatar = community.avatars.make(author: user)
+            #expect(user.avatar?.presence == .draft)
+            #expect(user.avatar?.author === user)
+            return try #require(user.avatar?.id)
+        }
+        let avatar = try refer()
+        #expect(try community.avatars.avatar(id: avatar).presence == .notHere)
+    }
+
     @Test func `a draft of a profile keeps the drafts of its user and of the user's avatar alive`() throws {
         let community = community
         func make() -> any Profile {
