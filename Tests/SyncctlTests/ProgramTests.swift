@@ -371,6 +371,13 @@ import Testing
         #expect(space.status == status)
     }
 
+    @Test func `a program that inherits too many open files says so`() throws {
+        let opening = "ulimit -n 64; for i in $(seq 54); do exec {file}</dev/null; done; exec \"$0\" \"$@\""
+        let response = try Programs().run("syncctl", ["status"], launcher: ["bash", "-c", opening])
+        #expect(response.status == CommandExitStatus.machine.rawValue)
+        #expect(response.errors.contains("are open already, and needs 48 more"), "\(response)")
+    }
+
     @Test(arguments: [
         ("syncd token add laptop", Int32(1)), ("syncd config", 1), ("syncsim --seed 3 --steps 5", 74),
         ("syncctl simulate --seed 3 --steps 5", 74), ("syncctl config show", 74),

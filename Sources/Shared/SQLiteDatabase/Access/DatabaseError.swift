@@ -56,6 +56,11 @@ package struct DatabaseError: Error, CustomStringConvertible {
 
     /// The error for an SQLite result code, with the connection's message.
     init(_ result: Int32, of connection: OpaquePointer, while action: String) {
+        if result & 0xFF == SQLITE_CANTOPEN, let lack = Self.lack(sqlite3_system_errno(connection)) {
+            (code, text) = lack
+            sqlite = (action, result)
+            return
+        }
         let isTooLarge = result & 0xFF == SQLITE_IOERR && Self.reachesFileLimit(connection)
         code = isTooLarge ? .fileTooLarge : Self.code(of: result, String(cString: sqlite3_errmsg(connection)))
         text =
@@ -63,6 +68,17 @@ package struct DatabaseError: Error, CustomStringConvertible {
             ? "a limit of this process on the size of files (ulimit -f) was reached"
             : String(cString: sqlite3_errmsg(connection))
         sqlite = (action, result)
+    }
+
+    /// Returns the error for a file that could not be opened because the system lacks something; nil for other reasons,
+    /// such as permissions.
+    private static func lack(_ number: Int32) -> (code: Code, text: String)? {
+        switch number {
+        case ENOSPC, EDQUOT: (.diskFull, String(cString: strerror(number)))
+        case EMFILE: (.inputOutput, "this process has too many open files (ulimit -n)")
+        case ENFILE: (.inputOutput, "the system has too many open files")
+        default: nil
+        }
     }
 
     /// Whether the database or its WAL has no room for another write under the process's limit on the size of files.
