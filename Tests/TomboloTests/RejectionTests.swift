@@ -36,6 +36,21 @@ private struct LaxStep: Model {
     let other = Reference<LaxTodo>("other")
 }
 
+/// A collection whose records may refer to each other, as declared by the server.
+private struct StrictPage: Model {
+    static let collection = "page"
+
+    let title = Field<String>("title", .required, .length(1...5))
+    let following = Reference<StrictPage>("following")
+}
+
+private struct LaxPage: Model {
+    static let collection = "page"
+
+    let title = Field<String>("title", .required, .length(1...200))
+    let following = Reference<LaxPage>("following")
+}
+
 /// Tests that a rejected write is kept until the user retries, edits, or discards it, and that a merge shows both
 /// values.
 @Suite struct RejectionTests {
@@ -369,6 +384,33 @@ private struct LaxStep: Model {
         #expect(steps.map(\.name) == ["buy", "wash"])
         #expect(steps.map { $0.todo?.title } == ["Milk", "Leek"])
         #expect(steps.map { $0.other?.title } == ["Leek", nil])
+        try testbed.finish()
+    }
+
+    @Test func `corrected creations that refer to each other keep their references`() throws {
+        let testbed = try SyncTestbed(models: [StrictPage.self])
+        let phone = try testbed.device("phone", models: [LaxPage.self])
+        try testbed.run {
+            try await phone.write { tx in
+                let first = tx.create(LaxPage.self) { $0.title = "Cucumbers" }
+                let second = tx.create(LaxPage.self) {
+                    $0.title = "two"
+                    $0.following = first
+                }
+                first?.following = second
+            }
+        }
+        try testbed.settle()
+        try testbed.run {
+            try await #require(try phone.rejections.all().first).edit { edit in
+                for page in edit.objects(LaxPage.self) where page.title.count > 5 { page.title = "one" }
+            }
+        }
+        try testbed.settle()
+        #expect(try phone.rejections.all().isEmpty)
+        let pages = try testbed.run { try await phone.query(LaxPage.self).sorted { [$0.title.ascending] }.all() }
+        #expect(pages.map(\.title) == ["one", "two"])
+        #expect(pages.map { $0.following?.title } == ["two", "one"])
         try testbed.finish()
     }
 

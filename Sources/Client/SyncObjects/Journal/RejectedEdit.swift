@@ -11,6 +11,8 @@ public final class RejectedEdit {
     private var staged: [AnyObject] = []
     /// Maps each record whose creation was rejected to the id of its new draft, because an id is never used twice.
     private var drafts: [RecordAddress: RecordID] = [:]
+    /// The drafts that are not staged yet.
+    private var unstaged: [RecordAddress: AnyObject] = [:]
 
     init(_ objects: LiveObjects) {
         live = objects
@@ -30,12 +32,24 @@ public final class RejectedEdit {
 
     /// Stages the changes of a rejected transaction, including its deletions, in `transaction`.
     func stage(_ rejected: Transaction) throws(ModelError) {
+        // Make the drafts first, because a reference may come before the record that it names.
         for mutation in rejected.mutations {
-            guard let type = live.models.model(of: mutation.collection) else {
-                throw ModelError(.invalidModel, "no model has the collection \(mutation.collection)")
-            }
-            try stage(mutation, as: type, in: rejected.space)
+            if case .create = mutation.intent { try draft(mutation, as: try model(of: mutation), in: rejected.space) }
         }
+        for mutation in rejected.mutations { try stage(mutation, as: try model(of: mutation), in: rejected.space) }
+    }
+
+    private func model(of mutation: Mutation) throws(ModelError) -> any Model.Type {
+        guard let type = live.models.model(of: mutation.collection) else {
+            throw ModelError(.invalidModel, "no model has the collection \(mutation.collection)")
+        }
+        return type
+    }
+
+    private func draft<M: Model>(_ mutation: Mutation, as type: M.Type, in space: SpaceID) throws(ModelError) {
+        let object = try live.draft(type, in: space)
+        drafts[mutation.address] = object.id
+        unstaged[mutation.address] = object
     }
 
     private func stage<M: Model>(
@@ -44,8 +58,8 @@ public final class RejectedEdit {
         let object: Live<M>
         switch mutation.intent {
         case .create:
-            object = try live.draft(type, in: space)
-            drafts[mutation.address] = object.id
+            guard let draft = unstaged.removeValue(forKey: mutation.address) as? Live<M> else { return }
+            object = draft
         case .update:
             object = try live.object(type, id: try current(mutation.address))
         case .delete:
