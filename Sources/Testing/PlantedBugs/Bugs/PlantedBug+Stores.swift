@@ -97,6 +97,17 @@ extension PlantedBug {
             "last sync forgotten", breaks: [.I18], "after a restart, a device does not know when it was last in sync",
             shape: { $0.rates.killDevice = 0.05 },
             plant: { $0.onContact = { _ in ServerContact() } }),
+        store(
+            "last sync made earlier", breaks: [.I18],
+            "after a restart, a device says that it was last in sync an hour before the time that it said then",
+            shape: { $0.rates.killDevice = 0.05 },
+            plant: {
+                $0.onContact = { contact in
+                    var contact = contact
+                    contact.lastSync = contact.lastSync?.advanced(by: .seconds(-3_600))
+                    return contact
+                }
+            }),
         store("stale read", breaks: [.I6], "a read returns another value than the last write") {
             $0.onRead = { record in
                 var record = record

@@ -5,7 +5,8 @@ import SyncModel
 /// A check that the status of an engine is true at every step, not only at rest (I18).
 ///
 /// A device that says it is in sync has an empty outbox, and each space at the newest version that the last page named. It
-/// says that it is offline exactly while it has no link. It does not forget that it was in sync.
+/// says that it is offline exactly while it has no link. It does not forget that it was in sync, and the time of its last sync
+/// changes only to one that its clock has shown since.
 final class StatusOracle: Sendable {
     private struct Device: Sendable {
         /// The life of the process that the versions belong to.
@@ -16,8 +17,10 @@ final class StatusOracle: Sendable {
         var heads: [SpaceID: Version] = [:]
         /// Whether another process has written to the database. An engine learns of that only after some time.
         var hasTwoEngines = false
-        /// Whether the device has said when it was last in sync.
-        var hasSynced = false
+        /// When the device was last in sync, as it said.
+        var lastSync: WallTime?
+        /// The device's clock at that time; nil if it was set since then.
+        var clock: WallTime?
         /// Whether the device may have forgotten its last sync, because its file was replaced, or because a process may have
         /// ended before the time was stored.
         var mayForget = false
@@ -35,8 +38,8 @@ final class StatusOracle: Sendable {
             var known = devices[device] ?? Device()
             if known.life != life {
                 known = Device(
-                    life: life, hasSynced: known.hasSynced,
-                    mayForget: known.mayForget || known.wasDiskFull || known.faults > 0,
+                    life: life, lastSync: known.lastSync, clock: known.clock,
+                    mayForget: known.mayForget || known.wasDiskFull || known.faults > 0 || known.hasTwoEngines,
                     wasDiskFull: known.wasDiskFull, faults: known.faults)
             }
             switch event {
@@ -66,29 +69,36 @@ final class StatusOracle: Sendable {
         devices.withLock { $0[device, default: Device()].mayForget = true }
     }
 
+    /// Records that the clock of the device was set.
+    func clockIsSet(_ device: String) {
+        devices.withLock { $0[device]?.clock = nil }
+    }
+
     /// Checks the status of an engine that has handled everything that was ready.
     ///
     /// - Parameters:
+    ///   - clock: the device's clock.
     ///   - isLinked: whether the device has a link.
     ///   - faults: the number of faults of the device's disk so far.
     ///   - stored: the spaces in the database.
     ///   - outboxCount: returns the number of transactions in the outbox.
     func check(
-        _ status: SyncStatus, of device: String, life: Int, isLinked: Bool, faults: Int, stored: [StoredSpace],
-        outboxCount: () throws -> Int
+        _ status: SyncStatus, of device: String, life: Int, clock: WallTime, isLinked: Bool, faults: Int,
+        stored: [StoredSpace], outboxCount: () throws -> Int
     ) throws {
         // An engine that has not started does not know the time of the last sync yet.
         if status.connection == .notRunning { return }
         let known = devices.withLock { devices -> Device? in
             guard let known = devices[device], known.life == life else { return nil }
             devices[device]?.mayForget = faults != known.faults
-            devices[device]?.hasSynced = status.contact.lastSync != nil
+            devices[device]?.lastSync = status.contact.lastSync
+            devices[device]?.clock = clock
             devices[device]?.faults = faults
             return known
         }
         guard let known else { return }
-        if faults == known.faults, known.hasSynced, !known.mayForget, status.contact.lastSync == nil {
-            throw Violation(.I18, "\(device) was in sync, and now says that it never was")
+        if faults == known.faults, !known.mayForget {
+            try Self.check(status.contact.lastSync, at: clock, of: device, known)
         }
         switch status.connection {
         case .notRunning, .stopped: return
@@ -114,5 +124,21 @@ final class StatusOracle: Sendable {
                 )
             }
         }
+    }
+
+    /// Checks that the time of the last sync is the one that the device said before, or one that its clock has shown since
+    /// then.
+    private static func check(
+        _ lastSync: WallTime?, at clock: WallTime, of device: String, _ known: Device
+    ) throws(Violation) {
+        guard let before = known.lastSync, lastSync != before else { return }
+        guard let lastSync else { throw Violation(.I18, "\(device) was in sync, and now says that it never was") }
+        guard !known.hasTwoEngines, let since = known.clock, !(since...max(since, clock)).contains(lastSync) else {
+            return
+        }
+        throw Violation(
+            .I18,
+            "\(device) said that it was last in sync at \(before), and now says \(lastSync); its clock has shown \(since) to \(clock) since"
+        )
     }
 }

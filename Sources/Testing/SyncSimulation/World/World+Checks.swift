@@ -116,8 +116,9 @@ extension World {
         if status.isInSync { deviceOracle.isInSync(device.name) }
         try device.disk.withoutFaults {
             try statuses.check(
-                status, of: device.name, life: device.life, isLinked: device.reachability.current == .up,
-                faults: device.disk.faultCount, stored: store.session().spaces,
+                status, of: device.name, life: device.life, clock: device.wallClock.now,
+                isLinked: device.reachability.current == .up, faults: device.disk.faultCount,
+                stored: store.session().spaces,
                 outboxCount: { try outbox(of: device, store).count })
         }
     }

@@ -71,6 +71,7 @@ extension World {
                 count(.clockWrongForWeeks)
             }
             mark("its clock is wrong by \(error)")
+            statuses.clockIsSet(device.name)
             device.wallClock.set(to: Simulation.startTime.advanced(by: simulation.now + error))
         case .imageKept:
             guard device.isUp else { return }
