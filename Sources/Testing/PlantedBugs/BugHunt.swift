@@ -87,6 +87,7 @@ package struct BugHunt: Sendable {
         plan.rates.falseClaim = 0
         plan.setting.hasRule = false
         plan.setting.hasSmallJournals = false
+        plan.setting.limits = nil
         plan.useCurrentBuilds()
         bug.shape(&plan)
         return plan

@@ -13,13 +13,13 @@ extension WorldParts {
             openStore: { process, runtime, storage in
                 try openLocalStore(process, runtime, storage, settings)
             },
-            openAuthority: { process, build, rules, histories in
+            openAuthority: { process, setting, rules, histories in
                 let store = try SQLiteAuthorityStore(
                     singleConnectionTo: process.uri(for: "/authority.sqlite"), newHistory: histories.nextHistory(),
                     configuration: SQLiteAuthorityConfiguration(durability: settings.serverDurability))
-                var policy = settings.authority
+                var policy = setting.limits?.limiting(settings.authority) ?? settings.authority
                 policy.access = rules
-                return Authority(store: store, catalog: build.catalog, policy: policy, histories: histories)
+                return Authority(store: store, catalog: setting.catalog, policy: policy, histories: histories)
             },
             upkeep: { task, service in
                 guard let authority = service as? Authority else { throw UnexpectedAuthorityError() }

@@ -186,10 +186,10 @@ extension WorldParts {
     ) -> WorldParts {
         var parts = WorldParts.onSQLite()
         let open = parts.openAuthority
-        parts.openAuthority = { process, build, rules, histories in
+        parts.openAuthority = { process, setting, rules, histories in
             var checked = AccessRules.everything
             checked.check = AccessCheck(name: "planted") { allows(rules, $0, $1, $2) }
-            return try open(process, build, checked, histories)
+            return try open(process, setting, checked, histories)
         }
         return parts
     }

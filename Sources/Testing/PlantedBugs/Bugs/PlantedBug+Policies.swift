@@ -66,6 +66,14 @@ extension PlantedBug {
         plan.steps = 400
     }
 
+    /// Gives the server limits that the devices' writes exceed.
+    @Sendable private static func tighten(_ plan: inout WorldPlan) {
+        plan.setting.limits = TightLimits(
+            pushBytes: 6_000, pushTransactions: 3, pageRows: 8, pageBytes: 1_000, transactionsPerWrite: 2,
+            bodyBytes: 4_000, textBytes: 100)
+        plan.steps = 300
+    }
+
     /// Limits that the parts do not enforce.
     static let limits: [PlantedBug] = [
         PlantedBug(
@@ -113,6 +121,26 @@ extension PlantedBug {
                     }
                 }
             }, shape: fillJournals),
+        PlantedBug(
+            "long texts taken", breaks: [.I17], "the server commits texts that are longer than its models allow",
+            parts: {
+                var parts = WorldParts.onSQLite()
+                let open = parts.openAuthority
+                parts.openAuthority = { process, setting, rules, histories in
+                    var setting = setting
+                    setting.limits?.textBytes = 200
+                    return try open(process, setting, rules, histories)
+                }
+                return parts
+            }, shape: tighten),
+        PlantedBug(
+            "large pushes said to be malformed", breaks: [.I17],
+            "the journal gives another reason than its size for a transaction that the server never took",
+            parts: {
+                .wrappingStores {
+                    $0.onWithdraw = { Rejection(code: .malformed, message: $0.message, mutation: nil) }
+                }
+            }, shape: tighten),
         PlantedBug(
             "WAL never checkpointed", breaks: [.I19], "neither the engine nor a write checkpoints the WAL",
             parts: {

@@ -9,6 +9,7 @@ extension WorldPlan {
         plan.setting.spaceCount = 1
         plan.setting.hasRule = false
         plan.setting.hasSmallJournals = false
+        plan.setting.limits = nil
         plan.rates.changeAccess = 0
         plan.useCurrentBuilds()
         return plan

@@ -91,8 +91,8 @@ extension WorldParts {
         let open = parts.openAuthority
         let upkeep = parts.upkeep
         let outcome = parts.outcome
-        parts.openAuthority = { process, build, rules, histories in
-            guard let base = try open(process, build, everything ?? rules, histories) as? Authority else {
+        parts.openAuthority = { process, setting, rules, histories in
+            guard let base = try open(process, setting, everything ?? rules, histories) as? Authority else {
                 throw UnexpectedAuthorityError()
             }
             var service = PlantedAuthority(base, histories: histories)

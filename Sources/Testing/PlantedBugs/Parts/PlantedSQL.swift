@@ -25,8 +25,8 @@ extension WorldParts {
     static func plantingInServer(_ sql: String) -> WorldParts {
         var parts = WorldParts.onSQLite()
         let open = parts.openAuthority
-        parts.openAuthority = { process, build, rules, histories in
-            let authority = try open(process, build, rules, histories)
+        parts.openAuthority = { process, setting, rules, histories in
+            let authority = try open(process, setting, rules, histories)
             try plant(sql, in: "/authority.sqlite", on: process)
             return authority
         }

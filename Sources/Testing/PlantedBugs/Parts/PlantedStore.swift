@@ -49,6 +49,7 @@ struct PlantedStore: LocalStore, EngineStore {
         ) throws(StoreError) -> [OutboxSequence] = { (base, number, left, now, newID) throws(StoreError) in
             try base.restore(journal: number, leaving: left, now: now, newID: newID)
         }
+    var onWithdraw: @Sendable (Rejection) -> Rejection = { $0 }
     var onContact: @Sendable (ServerContact) -> ServerContact = { $0 }
     var onRead: @Sendable (Record) -> Record = { $0 }
     var onRecords: @Sendable ([Record]) -> [Record] = { $0 }
@@ -138,7 +139,7 @@ struct PlantedStore: LocalStore, EngineStore {
     func withdraw(
         _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
     ) throws(StoreError) -> OutboxSummary {
-        onSummary(try base.withdraw(number, of: identity, because: rejection))
+        onSummary(try base.withdraw(number, of: identity, because: onWithdraw(rejection)))
     }
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime

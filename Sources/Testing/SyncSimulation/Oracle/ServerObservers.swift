@@ -14,6 +14,10 @@ struct ServerObservers: ServerObserver {
         for observer in all { observer.pushAnswered(request, response, now: now) }
     }
 
+    func pushTooLong(_ request: PushRequest) {
+        for observer in all { observer.pushTooLong(request) }
+    }
+
     func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {
         for observer in all { observer.pushFailed(request, failure) }
     }

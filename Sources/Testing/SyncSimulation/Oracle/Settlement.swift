@@ -20,6 +20,8 @@ struct Settlement {
     let mayBeUntold: Bool
     /// Whether a hostile server has refused the transaction.
     let isRefusedByLiar: Bool
+    /// Whether the server has refused a push of this transaction alone because its body was too long.
+    let isTooLong: Bool
 
     /// Checks that the journal's events match the outcome.
     ///
@@ -93,6 +95,7 @@ struct Settlement {
             return
         }
         if isRefusedByLiar, rejection.code == .forbidden || rejection.code == .malformed { return }
+        if isTooLong, rejection.code == .tooLarge { return }
         guard ([outcome].compactMap(\.self) + former).contains(.rejected(rejection)) else {
             throw Violation(
                 .I17,

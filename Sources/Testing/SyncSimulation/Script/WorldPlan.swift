@@ -141,6 +141,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.setting.hasForms = true
         plan.drawRule()
         plan.drawJournals()
+        plan.drawLimits()
         return plan
     }
 
@@ -203,6 +204,14 @@ public struct WorldPlan: Hashable, Sendable {
     private mutating func drawJournals() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.journals")
         setting.hasSmallJournals = random.chance(0.2)
+    }
+
+    /// Draws the limits of the server. In one of five worlds, they are smaller than those of the devices.
+    private mutating func drawLimits() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.limits")
+        let isTight = random.chance(0.2)
+        let limits = TightLimits.drawn(&random)
+        if isTight { setting.limits = limits }
     }
 
     /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with

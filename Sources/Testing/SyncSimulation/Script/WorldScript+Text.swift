@@ -107,6 +107,7 @@ extension WorldSetting {
         if hasForms { lines.append("forms on") }
         if hasRule { lines.append("rule on") }
         if hasSmallJournals { lines.append("journals small") }
+        if let limits { lines.append(limits.line) }
         if spaceCount != 1 { lines.append("spaces \(spaceCount)") }
         lines.append("brake \(policy.deleteBrake.map { "\($0.records) \($0.percent)" } ?? "off")")
         lines += NetworkConditions.spans.map { name, path in
@@ -137,6 +138,7 @@ extension WorldSetting {
         case "earlierDevices": earlierDevices = try words.places()
         case "server.build": isServerEarlier = try words.oneOf(["earlier": true, "current": false])
         case "journals": hasSmallJournals = try words.oneOf(["small": true, "large": false])
+        case "limits": limits = try TightLimits(&words)
         case "forms": hasForms = try words.oneOf(["on": true, "off": false])
         case "rule": hasRule = try words.oneOf(["on": true, "off": false])
         case "spaces": spaceCount = Int(try words.number(1...Int64(Self.allSpaces.count)))
@@ -158,6 +160,20 @@ extension WorldSetting {
                     message: "\"\(name)\" is not a setting; expected a setting, \"device0\" or \"server\", or \"wait\"")
             }
         }
+    }
+}
+
+extension TightLimits {
+    fileprivate var line: String {
+        let values = [pushBytes, pushTransactions, pageRows, pageBytes, transactionsPerWrite, bodyBytes, textBytes]
+        return "limits \(values.map { "\($0)" }.joined(separator: " "))"
+    }
+
+    fileprivate init(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        func number() throws(ScriptWords.Unexpected) -> Int { Int(try words.number(1...1_000_000_000)) }
+        self.init(
+            pushBytes: try number(), pushTransactions: try number(), pageRows: try number(), pageBytes: try number(),
+            transactionsPerWrite: try number(), bodyBytes: try number(), textBytes: try number())
     }
 }
 

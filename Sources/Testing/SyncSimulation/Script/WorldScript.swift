@@ -85,6 +85,8 @@ public struct WorldSetting: Hashable, Sendable {
     public var hasRule = false
     /// Whether the journals of the devices are so small that users must handle entries (`DeviceStorage.smallJournal`).
     public var hasSmallJournals = false
+    /// The limits of a server that takes less than the devices write; nil for a server that takes everything.
+    public var limits: TightLimits?
     /// The number of spaces in use, from the start of `allSpaces`.
     public var spaceCount = 1
     public var policy = SyncPolicy()
@@ -98,6 +100,14 @@ public struct WorldSetting: Hashable, Sendable {
 
     /// The spaces in use. A record stays in one space for its whole life.
     public var spaces: [SpaceID] { Array(Self.allSpaces.prefix(max(spaceCount, 1))) }
+
+    /// The program and configuration with which the server starts.
+    var server: ServerSetting {
+        var server = ServerSetting()
+        server.build = isServerEarlier ? .earlier : .current
+        server.limits = limits
+        return server
+    }
 
     public init(seed: UInt64, devices: Int) {
         self.seed = seed

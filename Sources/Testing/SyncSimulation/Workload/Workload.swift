@@ -15,6 +15,7 @@ struct Workload: Sendable {
     private let spaces: [SpaceID]
     private let hasForms: Bool
     private let handlesJournal: Bool
+    private let writesMuch: Bool
     /// The space of this operation.
     private let space: SpaceID
 
@@ -23,7 +24,9 @@ struct Workload: Sendable {
     ///   - spaces: the spaces that users may write to.
     ///   - hasForms: whether users edit in forms, edit a record several times, and write berths.
     ///   - handlesJournal: whether users handle many entries of the journal at once.
-    init(seed: UInt64, spaces: [SpaceID], hasForms: Bool, handlesJournal: Bool) {
+    ///   - writesMuch: whether users write long texts, and many records in one transaction.
+    init(seed: UInt64, spaces: [SpaceID], hasForms: Bool, handlesJournal: Bool, writesMuch: Bool) {
+        self.writesMuch = writesMuch
         self.hasForms = hasForms
         self.handlesJournal = handlesJournal
         choice = SeededRandom(seed: seed, stream: "space")
@@ -83,6 +86,7 @@ struct Workload: Sendable {
         case ..<16: return try series(store)
         case ..<22: return try rareEdit(store).map { .write([$0], in: space) }
         case 22 where handlesJournal: return .dismissOldest
+        case 23..<29 where writesMuch: return .write(try longEdits(store, now), in: space)
         default: break
         }
         if hasForms, berths.chance(0.12) {
@@ -201,6 +205,21 @@ struct Workload: Sendable {
     /// Returns one of a few identifiers of berths that every device makes the same way.
     private mutating func importedBerth() -> RecordID {
         RecordID(bits: Identifier128(high: 0x019B_0000_0000_7000, low: 0x8000_0000_0001_0000 | UInt64(berths.below(4))))
+    }
+
+    /// Draws edits with long texts, which a server may not take.
+    private mutating func longEdits(_ store: any LocalStore, _ now: WallTime) throws -> [RecordEdit] {
+        var edits: [RecordEdit] = []
+        for _ in 0..<(forms.chance(0.3) ? forms.within(2...40) : 1) {
+            let long = FieldValue.text(text() + String(repeating: "-", count: forms.within(1...150)))
+            guard forms.chance(0.5), let id = try pick("customer", store) else {
+                edits.append(.create("customer", identifier(now), ["name": long]))
+                continue
+            }
+            guard !edits.contains(where: { $0.record == id }) else { continue }
+            edits.append(.update("customer", id, [forms.chance(0.5) ? "name" : "note": long]))
+        }
+        return edits
     }
 
     private mutating func identifier(_ now: WallTime) -> RecordID {

@@ -11,7 +11,7 @@ public final class SimulatedServer: Sendable {
     public let wallClock: VirtualWallClock
     private let simulation: Simulation
     private let wire: @Sendable (WorldBuild) -> any SimulatedWire
-    public typealias Opening = @Sendable (DiskProcess, WorldBuild) throws -> any AuthorityService
+    public typealias Opening = @Sendable (DiskProcess, ServerSetting) throws -> any AuthorityService
 
     private let open: Opening
     /// Whether the server's application has a rule for writes (`WorldRule`).
@@ -28,8 +28,8 @@ public final class SimulatedServer: Sendable {
         /// Chooses the process that handles a request.
         var balancer: SeededRandom
         var delay: Duration?
-        /// The build of the processes that start from now on.
-        var build: WorldBuild
+        /// The program and configuration of the processes that start from now on.
+        var setting: ServerSetting
         /// The number of processes that have died.
         var deaths = 0
 
@@ -43,10 +43,12 @@ public final class SimulatedServer: Sendable {
         let process: DiskProcess
         let authority: any AuthorityService
         let wire: any SimulatedWire
+        /// Maximum length of a request's body, in bytes.
+        let bodyBytes: Int
     }
 
     /// - Parameters:
-    ///   - build: the build of the first processes.
+    ///   - setting: the program and configuration of the first processes.
     ///   - hasRule: whether the server's application has a rule for writes (`WorldRule`).
     ///   - diskSeed: changes the seed of the disk.
     ///   - wire: returns the codec of a build.
@@ -54,7 +56,7 @@ public final class SimulatedServer: Sendable {
     ///   - open: opens the authority on the process's disk. Called at each start.
     ///   - observer: observes the requests and the responses of the server.
     init(
-        simulation: Simulation, build: WorldBuild, hasRule: Bool, diskSeed: UInt64,
+        simulation: Simulation, setting: ServerSetting, hasRule: Bool, diskSeed: UInt64,
         wire: @escaping @Sendable (WorldBuild) -> any SimulatedWire, observer: any ServerObserver, tally: FaultTally,
         settle: @escaping @Sendable (any AuthorityService, DiskProcess) -> Void, open: @escaping Opening
     ) {
@@ -65,7 +67,7 @@ public final class SimulatedServer: Sendable {
         self.observer = observer
         self.tally = tally
         self.open = open
-        state = Guarded(State(balancer: simulation.random("instances"), build: build))
+        state = Guarded(State(balancer: simulation.random("instances"), setting: setting))
         var random = simulation.random("disk.server")
         disk = SimulatedDisk(seed: random.next() ^ diskSeed)
         wallClock = simulation.makeWallClock()
@@ -82,10 +84,10 @@ public final class SimulatedServer: Sendable {
         set { state.withLock { $0.delay = newValue } }
     }
 
-    /// The build of the processes that start from now on.
-    var build: WorldBuild {
-        get { state.withLock { $0.build } }
-        set { state.withLock { $0.build = newValue } }
+    /// The program and configuration of the processes that start from now on.
+    var setting: ServerSetting {
+        get { state.withLock { $0.setting } }
+        set { state.withLock { $0.setting = newValue } }
     }
 
     /// The number of processes that have died. A request that is waiting while the number grows has lost its
@@ -114,9 +116,11 @@ public final class SimulatedServer: Sendable {
     private func add() throws {
         let process = disk.makeProcess()
         do {
-            let build = build
-            let authority = try tally.watch(.serverOpening, on: disk) { try open(process, build) }
-            let instance = Instance(process: process, authority: authority, wire: wire(build))
+            let setting = setting
+            let authority = try tally.watch(.serverOpening, on: disk) { try open(process, setting) }
+            let instance = Instance(
+                process: process, authority: authority, wire: wire(setting.build),
+                bodyBytes: setting.limits?.bodyBytes ?? .max)
             state.withLock { $0.instances.append(instance) }
         } catch {
             process.kill()
@@ -185,7 +189,7 @@ public final class SimulatedServer: Sendable {
         let process = copy.makeProcess()
         defer { process.kill() }
         do {
-            try holdings.read(try open(process, build), now: wallClock.now)
+            try holdings.read(try open(process, setting), now: wallClock.now)
         } catch {
             holdings.add("not readable", "\(error)")
         }
@@ -212,6 +216,12 @@ public final class SimulatedServer: Sendable {
         guard let request else {
             simulation.note("refused a request that is not a call of the protocol", by: "server")
             return instance.wire.encode(TransportError(.refused, "the request is not a call of the protocol"))
+        }
+        guard size <= instance.bodyBytes else {
+            if case .push(let push) = request { observer.pushTooLong(push) }
+            simulation.note("refused \(request.word) of \(device): \(size) bytes", by: "server")
+            return instance.wire.encode(
+                TransportError(.tooLarge, "the body is longer than \(instance.bodyBytes) bytes", isDefinite: true))
         }
         let now = wallClock.now
         if case .push(let push) = request { observer.pushArrived(push, of: size, from: caller.owner.name, now: now) }
@@ -268,6 +278,8 @@ protocol ServerObserver: Sendable {
     ///   - device: the device that the server takes for the sender. The sender may be a copy of that device.
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime)
     func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime)
+    /// Reports that the server refused a push because its body was too long. It had no effect.
+    func pushTooLong(_ request: PushRequest)
     /// Reports that the authority threw. The push may have taken effect in whole or in part.
     func pushFailed(_ request: PushRequest, _ failure: AuthorityError)
     /// - Parameter principal: the user whose token came with the request.
@@ -280,6 +292,7 @@ protocol ServerObserver: Sendable {
 extension ServerObserver {
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {}
     func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
+    func pushTooLong(_ request: PushRequest) {}
     func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
     func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {}
     func served(_ caller: Caller, on device: String) {}

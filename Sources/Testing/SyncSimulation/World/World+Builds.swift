@@ -19,10 +19,10 @@ extension World {
 
     /// Upgrades the server to the current build. All its processes end, and one starts again if any was running.
     func upgradeServer() throws {
-        guard server.build < .current else { return }
+        guard server.setting.build < .current else { return }
         let isUp = server.isUp
         server.stop()
-        server.build = .current
+        server.setting.build = .current
         simulation.note("is upgraded", by: "server", as: .fault)
         if isUp { try startServer() }
     }

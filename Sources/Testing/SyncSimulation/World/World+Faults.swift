@@ -234,7 +234,7 @@ extension World {
             startSecondServer()
             if server.instanceCount > 1 { tally.count(.secondServer, phases) }
         case .upgraded:
-            guard server.build < .current else { return }
+            guard server.setting.build < .current else { return }
             count(.serverUpgraded)
             try upgradeServer()
         case .slowed(let delay):

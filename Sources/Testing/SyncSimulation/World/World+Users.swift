@@ -11,7 +11,7 @@ extension World {
         do {
             var workload = Workload(
                 seed: seed, spaces: script.setting.spaces, hasForms: script.setting.hasForms,
-                handlesJournal: script.setting.hasSmallJournals)
+                handlesJournal: script.setting.hasSmallJournals, writesMuch: script.setting.limits != nil)
             let form = forms.withLock { $0[device.name] }
             operation = try workload.next(store, form: form, now: device.wallClock.now)
         } catch {

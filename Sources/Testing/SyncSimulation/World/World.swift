@@ -111,7 +111,8 @@ public final class World {
             spaces: WorldSetting.allSpaces, violations: violations)
         self.access = access
         let history = History(
-            catalog: WorldCatalog.catalog, spaces: setting.spaces, hasRule: setting.hasRule, access: access,
+            catalog: WorldCatalog.catalog, spaces: setting.spaces, hasRule: setting.hasRule, limits: setting.limits,
+            access: access,
             violations: violations)
         self.history = history
         let feed = FeedOracle(violations: violations)
@@ -130,7 +131,9 @@ public final class World {
             refused: { history.wereRefusedByLiar($0) })
         self.network = network
         let messages = MessageOracle(
-            bounds: parts.messageBounds, batch: setting.policy.batch, catalog: WorldCatalog.catalog,
+            bounds: parts.messageBounds.map { setting.limits?.limiting($0) ?? $0 },
+            batch: setting.limits?.limiting(setting.policy.batch) ?? setting.policy.batch,
+            catalog: WorldCatalog.catalog,
             violations: violations)
         self.messages = messages
         let journals = JournalOracle(limit: parts.bounds?.journalEntries)
@@ -138,8 +141,8 @@ public final class World {
         let brakes = BrakeOracle(brake: setting.policy.deleteBrake, violations: violations)
         self.brakes = brakes
         let server = SimulatedServer(
-            simulation: simulation, build: setting.isServerEarlier ? .earlier : .current,
-            hasRule: setting.hasRule, diskSeed: script.diskSeed(of: .server), wire: parts.wire,
+            simulation: simulation, setting: setting.server, hasRule: setting.hasRule,
+            diskSeed: script.diskSeed(of: .server), wire: parts.wire,
             observer: ServerObservers(all: [history, feed, deviceOracle, messages, access]), tally: tally,
             settle: { [outcome = parts.outcome, operations] authority, process in
                 guard let outcome else { return }
@@ -150,7 +153,7 @@ public final class World {
                     if !process.isDead { operations.withLock { $0.failure = $0.failure ?? error } }
                 }
             },
-            open: { process, build in try parts.openAuthority(process, build, access.rules, histories) })
+            open: { process, setting in try parts.openAuthority(process, setting, access.rules, histories) })
         self.server = server
         devices = (0..<setting.devices).map { [tally, statuses] place in
             let name = Party.device(place).description

@@ -10,7 +10,7 @@ public struct WorldParts: Sendable {
     ///
     /// Called for each process of a device. The world adds the missing spaces.
     public var openStore: @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> SimulatedDevice.Store
-    /// Opens the authority with the models of a build, with full durability.
+    /// Opens the authority with the models and the limits of a setting, with full durability.
     ///
     /// To the server, each device is a principal with the device's name. The access rules decide what a principal may
     /// do in `WorldSetting.allSpaces`.
@@ -19,12 +19,14 @@ public struct WorldParts: Sendable {
     /// Opens the authority in a process of the server.
     ///
     /// - Parameters:
-    ///   - build: the build of the server's program.
+    ///   - setting: the server's program and its configuration.
     ///   - rules: the permissions in each space, fixed until the process ends.
     ///   - histories: names the first history of an empty disk, and those that the authority begins without an
     ///     operator.
     public typealias AuthorityOpening =
-        @Sendable (_ process: DiskProcess, _ build: WorldBuild, _ rules: AccessRules, _ histories: any HistoryKeeper)
+        @Sendable (
+            _ process: DiskProcess, _ setting: ServerSetting, _ rules: AccessRules, _ histories: any HistoryKeeper
+        )
         throws -> any AuthorityService
 
     /// Performs an operator's task on the running authority; nil when the authority supports none.

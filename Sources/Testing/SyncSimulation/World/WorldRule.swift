@@ -36,6 +36,7 @@ extension AuthorityService {
         judging request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> PushResponse {
         var decided: [TransactionResult] = []
+        var answered: PushResponse?
         var rest = request.transactions[...]
         while true {
             let plan = try plan(request.part(rest, by: principal, verdicts: nil), now: now)
@@ -50,13 +51,13 @@ extension AuthorityService {
             guard let response = try pushTogether([part], now: now).first?.get() else {
                 throw AuthorityError(.unavailable, "the push was not performed")
             }
-            guard case .answered(let results, let epoch, let time) = response else {
-                guard !decided.isEmpty else { return response }
-                throw AuthorityError(.unavailable, "the server's state has changed between two parts of a push")
-            }
+            // The device sends a part again that was refused, such as one whose numbers another copy of it has used.
+            guard case .answered(let results, let epoch, let time) = response else { return answered ?? response }
             decided = decided.withoutReceipts(repeatedBy: results) + results
             rest = rest.dropFirst(results.count)
-            if rest.isEmpty || results.isEmpty { return .answered(decided, epoch: epoch, serverTime: time) }
+            let whole = PushResponse.answered(decided, epoch: epoch, serverTime: time)
+            if rest.isEmpty || results.isEmpty { return whole }
+            answered = whole
         }
     }
 }

@@ -214,7 +214,8 @@ extension History.State {
                 told: told[sequence] ?? [], noticed: noticed,
                 rejectedBefore: rejected.filter { $0.key < sequence }.flatMap(\.value),
                 mayBeUntold: lostAccess ?? false,
-                isRefusedByLiar: unconfirmed.hash.map { refusedByLiars.contains($0) } ?? false
+                isRefusedByLiar: unconfirmed.hash.map { refusedByLiars.contains($0) } ?? false,
+                isTooLong: unconfirmed.hash.map { tooLong.contains($0) } ?? false
             ).check(wasCancelled: cancelled[device]?.contains(sequence) ?? false)
             let isInJournal = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
             if isInJournal {

@@ -68,6 +68,11 @@ extension History: ServerObserver {
         }
     }
 
+    func pushTooLong(_ request: PushRequest) {
+        guard request.transactions.count == 1 else { return }
+        state.withLock { $0.tooLong.formUnion(request.transactions.map(\.hash)) }
+    }
+
     /// Determines the outcomes of transactions that were never answered.
     ///
     /// The server may have died while handling them, and their senders may never ask again.
@@ -190,6 +195,10 @@ extension History.State {
                 violations.report(
                     Violation(.I17, "\(operation) was applied, although a rule rejects it: \(rejection.message)"))
             }
+            if let limits, limits.exclude(transaction) {
+                violations.report(
+                    Violation(.I17, "\(operation) was applied, although it exceeds a limit of the server"))
+            }
             applied[transaction.space, default: [:]][version, default: []].append(operation)
             // A transaction without a visible change has no version of its own and shares the newest one. It may still
             // have left a stamp, so the models from that version on are computed again.
@@ -212,6 +221,7 @@ extension History.State {
             // The empty transaction of a withdrawal only occupies a number.
             if transaction.mutations.isEmpty, rejection.code == .malformed { return }
             if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction),
+                limits?.justify(rejection, of: transaction) != true,
                 !(hasRule && rejection == WorldRule.rejection(of: transaction)),
                 !isForbidden(rejection, operation, transaction, isAnsweredNow: isAnsweredNow)
             {

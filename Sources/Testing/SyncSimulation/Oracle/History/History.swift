@@ -40,6 +40,8 @@ final class History: Sendable {
         let access: AccessOracle
         /// Whether the server's application has a rule for writes (`WorldRule`).
         let hasRule: Bool
+        /// The limits of a server that takes less than the devices write; nil for a server that takes everything.
+        let limits: TightLimits?
         /// The transactions that each device has committed, until an outcome or a journal entry accounts for them.
         var unconfirmed: [String: [OutboxSequence: Unconfirmed]] = [:]
         /// The naive models of each space, up to the newest version below which no version is missing.
@@ -62,6 +64,8 @@ final class History: Sendable {
         var lost: Set<Operation> = []
         /// The transactions that a hostile server has refused.
         var refusedByLiars: Set<PayloadHash> = []
+        /// The transactions that the server has refused because the body was too long, even with nothing else in the push.
+        var tooLong: Set<PayloadHash> = []
     }
 
     /// The expectation for a transaction that a device has committed and that must not be lost.
@@ -88,12 +92,13 @@ final class History: Sendable {
     let catalog: SchemaCatalog
 
     init(
-        catalog: SchemaCatalog, spaces: [SpaceID], hasRule: Bool, access: AccessOracle, violations: ViolationLog
+        catalog: SchemaCatalog, spaces: [SpaceID], hasRule: Bool, limits: TightLimits?, access: AccessOracle,
+        violations: ViolationLog
     ) {
         self.catalog = catalog
         state = Guarded(
             State(
-                violations: violations, access: access, hasRule: hasRule,
+                violations: violations, access: access, hasRule: hasRule, limits: limits,
                 replays: Dictionary(
                     uniqueKeysWithValues: spaces.map { ($0, Replay(models: [NaiveModel(catalog: catalog)])) })))
     }
