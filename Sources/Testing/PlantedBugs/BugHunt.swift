@@ -88,6 +88,8 @@ package struct BugHunt: Sendable {
         plan.setting.hasRule = false
         plan.setting.hasSmallJournals = false
         plan.setting.limits = nil
+        plan.setting.hasCorrections = false
+        plan.setting.restoresAny = false
         plan.useCurrentBuilds()
         bug.shape(&plan)
         return plan

@@ -63,7 +63,7 @@ package struct PlantedBug: Sendable, CustomStringConvertible {
     /// All planted bugs.
     package static let all: [PlantedBug] =
         plain + clientRows + serverRows + stores + authorities + transports + policies.map(\.ofPolicy) + limits + disks
-        + access + users + builds
+        + access + users + decisions + builds
 }
 
 extension PlantedBug {

@@ -10,6 +10,8 @@ extension WorldPlan {
         plan.setting.hasRule = false
         plan.setting.hasSmallJournals = false
         plan.setting.limits = nil
+        plan.setting.hasCorrections = false
+        plan.setting.restoresAny = false
         plan.rates.changeAccess = 0
         plan.useCurrentBuilds()
         return plan

@@ -49,6 +49,12 @@ struct PlantedStore: LocalStore, EngineStore {
         ) throws(StoreError) -> [OutboxSequence] = { (base, number, left, now, newID) throws(StoreError) in
             try base.restore(journal: number, leaving: left, now: now, newID: newID)
         }
+    var onCorrect:
+        @Sendable (
+            SimulatedDevice.Store, [RecordEdit], JournalCorrection, SpaceID, WallTime
+        ) throws(StoreError) -> OutboxSequence? = { (base, edits, correction, space, now) throws(StoreError) in
+            try base.commit(edits, seen: [:], correcting: correction, in: space, now: now)
+        }
     var onWithdraw: @Sendable (Rejection) -> Rejection = { $0 }
     var onContact: @Sendable (ServerContact) -> ServerContact = { $0 }
     var onRead: @Sendable (Record) -> Record = { $0 }
@@ -123,7 +129,7 @@ struct PlantedStore: LocalStore, EngineStore {
         _ edits: [RecordEdit], seen: SeenFields, correcting correction: JournalCorrection, in space: SpaceID,
         now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
-        try base.commit(edits, seen: seen, correcting: correction, in: space, now: now)
+        try onCorrect(base, edits, correction, space, now)
     }
     func dismiss(journal number: Int64) throws(StoreError) { try base.dismiss(journal: number) }
 

@@ -142,6 +142,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.drawRule()
         plan.drawJournals()
         plan.drawLimits()
+        plan.drawDecisions()
         return plan
     }
 
@@ -212,6 +213,14 @@ public struct WorldPlan: Hashable, Sendable {
         let isTight = random.chance(0.2)
         let limits = TightLimits.drawn(&random)
         if isTight { setting.limits = limits }
+    }
+
+    /// Draws what users do with their journals besides handling the newest entries. In three of ten worlds, they correct and
+    /// retry, and in as many, they restore any entry.
+    private mutating func drawDecisions() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.decisions")
+        setting.hasCorrections = random.chance(0.3)
+        setting.restoresAny = random.chance(0.3)
     }
 
     /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with

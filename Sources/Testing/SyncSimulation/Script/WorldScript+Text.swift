@@ -107,6 +107,8 @@ extension WorldSetting {
         if hasForms { lines.append("forms on") }
         if hasRule { lines.append("rule on") }
         if hasSmallJournals { lines.append("journals small") }
+        if hasCorrections { lines.append("corrections on") }
+        if restoresAny { lines.append("restores any") }
         if let limits { lines.append(limits.line) }
         if spaceCount != 1 { lines.append("spaces \(spaceCount)") }
         lines.append("brake \(policy.deleteBrake.map { "\($0.records) \($0.percent)" } ?? "off")")
@@ -138,6 +140,8 @@ extension WorldSetting {
         case "earlierDevices": earlierDevices = try words.places()
         case "server.build": isServerEarlier = try words.oneOf(["earlier": true, "current": false])
         case "journals": hasSmallJournals = try words.oneOf(["small": true, "large": false])
+        case "corrections": hasCorrections = try words.oneOf(["on": true, "off": false])
+        case "restores": restoresAny = try words.oneOf(["any": true, "newest": false])
         case "limits": limits = try TightLimits(&words)
         case "forms": hasForms = try words.oneOf(["on": true, "off": false])
         case "rule": hasRule = try words.oneOf(["on": true, "off": false])

@@ -85,6 +85,10 @@ public struct WorldSetting: Hashable, Sendable {
     public var hasRule = false
     /// Whether the journals of the devices are so small that users must handle entries (`DeviceStorage.smallJournal`).
     public var hasSmallJournals = false
+    /// Whether users correct rejected transactions in place of their journal entries, and retry them.
+    public var hasCorrections = false
+    /// Whether users restore any entry of the journal, even those that they have handled.
+    public var restoresAny = false
     /// The limits of a server that takes less than the devices write; nil for a server that takes everything.
     public var limits: TightLimits?
     /// The number of spaces in use, from the start of `allSpaces`.

@@ -11,29 +11,20 @@ struct Workload: Sendable {
     private var written = 0
     private var choice: SeededRandom
     private var berths: SeededRandom
-    private var forms: SeededRandom
-    private let spaces: [SpaceID]
-    private let hasForms: Bool
-    private let handlesJournal: Bool
-    private let writesMuch: Bool
+    var forms: SeededRandom
+    private let setting: WorldSetting
     /// The space of this operation.
     private let space: SpaceID
 
     /// - Parameters:
     ///   - seed: the seed of one operation. The same seed gives the same operation on a device in the same state.
-    ///   - spaces: the spaces that users may write to.
-    ///   - hasForms: whether users edit in forms, edit a record several times, and write berths.
-    ///   - handlesJournal: whether users handle many entries of the journal at once.
-    ///   - writesMuch: whether users write long texts, and many records in one transaction.
-    init(seed: UInt64, spaces: [SpaceID], hasForms: Bool, handlesJournal: Bool, writesMuch: Bool) {
-        self.writesMuch = writesMuch
-        self.hasForms = hasForms
-        self.handlesJournal = handlesJournal
+    ///   - setting: determines the kinds of operations, and the spaces that users may write to.
+    init(seed: UInt64, setting: WorldSetting) {
+        self.setting = setting
         choice = SeededRandom(seed: seed, stream: "space")
         berths = SeededRandom(seed: seed, stream: "berths")
         forms = SeededRandom(seed: seed, stream: "forms")
-        self.spaces = spaces
-        space = spaces[choice.below(spaces.count)]
+        space = setting.spaces[choice.below(setting.spaces.count)]
         random = SeededRandom(seed: seed, stream: "operation")
         identifiers = SeededRandom(seed: seed, stream: "identifiers")
         name = String(seed, radix: 36)
@@ -53,6 +44,12 @@ struct Workload: Sendable {
         /// Restores every entry about changes that the server has lost, as `syncctl journal restore --lost` does.
         case restoreLost
         case dismissNewest
+        /// Writes other changes in place of those of an open entry.
+        case correct(JournalCorrection, [RecordEdit], in: SpaceID)
+        /// Restores the entry with this number, whatever its state.
+        case restore(Int64)
+        /// Restores the entry with this number if it is open, as an application does.
+        case retry(Int64)
         /// Handles the older half of the open entries.
         case dismissOldest
         /// Stops following a space, and follows it again at once.
@@ -74,22 +71,28 @@ struct Workload: Sendable {
             let known = transactions.map { $0.compactMap { $0.limited(to: store.catalog) } }.filter { !$0.isEmpty }
             return known.isEmpty ? nil : .series(known, in: space)
         case .submit(let edit, let form): return edit.limited(to: store.catalog).map { .submit($0, form) }
-        case .open, .cancel, .restoreNewest, .restoreLost, .dismissNewest, .dismissOldest, .rejoin: return operation
+        case .correct(let correction, let edits, let space):
+            return .correct(correction, edits.compactMap { $0.limited(to: store.catalog) }, in: space)
+        case .open, .cancel, .restoreNewest, .restoreLost, .restore, .retry, .dismissNewest, .dismissOldest, .rejoin:
+            return operation
         }
     }
 
     private mutating func drawOperation(
         _ store: any LocalStore, form: RecordForm?, now: WallTime
     ) throws -> Operation? {
-        switch hasForms ? forms.below(100) : 100 {
+        switch setting.hasForms ? forms.below(100) : 100 {
         case ..<9: return try formOperation(store, form)
         case ..<16: return try series(store)
         case ..<22: return try rareEdit(store).map { .write([$0], in: space) }
-        case 22 where handlesJournal: return .dismissOldest
-        case 23..<29 where writesMuch: return .write(try longEdits(store, now), in: space)
+        case 22 where setting.hasSmallJournals: return .dismissOldest
+        case 23..<29 where setting.limits != nil: return .write(try longEdits(store, now), in: space)
+        case 29..<34 where setting.hasCorrections: return try correction(store, now)
+        case 34 where setting.hasCorrections: return try anyEntry(store, in: .active).map { .retry($0) }
+        case 35..<39 where setting.restoresAny: return try anyEntry(store, in: nil).map { .restore($0) }
         default: break
         }
-        if hasForms, berths.chance(0.12) {
+        if setting.hasForms, berths.chance(0.12) {
             guard let edit = try berthEdit(store, now: now) else { return nil }
             return .write([edit], in: space)
         }
@@ -222,7 +225,7 @@ struct Workload: Sendable {
         return edits
     }
 
-    private mutating func identifier(_ now: WallTime) -> RecordID {
+    mutating func identifier(_ now: WallTime) -> RecordID {
         .make(at: now, random: &identifiers)
     }
 
@@ -232,14 +235,14 @@ struct Workload: Sendable {
     }
 
     /// Returns a text that occurs only once, so that every write can be told apart.
-    private mutating func text() -> String {
+    mutating func text() -> String {
         written += 1
         return random.chance(0.1) ? "\(name).\(written) \u{1F3DD} \"'\\\u{0301}" : "text \(name).\(written)"
     }
 
     private mutating func newCustomer(_ neighbour: RecordID?) -> Patch {
         var patch = customer(neighbour)
-        if hasForms, forms.chance(0.5) { patch.set("motto", to: .text(text())) }
+        if setting.hasForms, forms.chance(0.5) { patch.set("motto", to: .text(text())) }
         return patch
     }
 
@@ -305,7 +308,7 @@ struct Workload: Sendable {
     private mutating func pick(_ collection: CollectionName, _ store: any LocalStore) throws -> RecordID? {
         guard store.catalog[collection] != nil else { return nil }
         // In 5 percent of the cases, the record may be in another space, and the store refuses the edit.
-        if spaces.count > 1, !choice.chance(0.05) {
+        if setting.spaces.count > 1, !choice.chance(0.05) {
             let known = try store.records(matching: RecordQuery(collection)).map(\.id)
             let start = index(among: known.count)
             return try (known[start...] + known[..<start]).first { try store.space(of: collection, $0) == space }

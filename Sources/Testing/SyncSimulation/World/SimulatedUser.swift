@@ -14,6 +14,7 @@ struct SimulatedUser: Sendable {
     let oracle: UserOracle
     let simulation: Simulation
     let forms: Guarded<[String: RecordForm]>
+    let corrections: Guarded<[String: CorrectedRecords]>
 
     func carryOut(_ operation: Workload.Operation) throws {
         let now = device.wallClock.now
@@ -50,6 +51,10 @@ struct SimulatedUser: Sendable {
         case .restoreNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             try restore(entry, now: now)
+        case .restore(let number): if let entry = try store.journalEntry(number) { try restore(entry, now: now) }
+        case .retry(let number):
+            if let entry = try store.journalEntry(number) { try restore(entry, now: now, isRetry: true) }
+        case .correct(let correction, let edits, let space): try correct(correction, with: edits, in: space, now: now)
         case .restoreLost: try restoreLost(now: now)
         case .dismissNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
@@ -188,8 +193,10 @@ struct SimulatedUser: Sendable {
     /// - Parameters:
     ///   - left: changes of a lost entry that stay in the journal.
     ///   - isChosen: whether the user has read the entry, and not only asked for all of its kind.
+    ///   - isRetry: whether the store restores only an open entry.
     private func restore(
-        _ entry: JournalEntry, leaving left: LeftChanges = [], now: WallTime, isChosen: Bool = true
+        _ entry: JournalEntry, leaving left: LeftChanges = [], now: WallTime, isChosen: Bool = true,
+        isRetry: Bool = false
     ) throws {
         if isChosen { oracle.saw(entry, on: device.name) }
         saw(entry)
@@ -206,13 +213,18 @@ struct SimulatedUser: Sendable {
         let shown = try read(addresses.sorted())
         let identifiers = Guarded(simulation.random("restored by \(device.name), \(entry.number)"))
         let made = Guarded([RecordID]())
+        let makeID = { @Sendable in
+            let id = identifiers.withLock { RecordID.make(at: now, random: &$0) }
+            made.withLock { $0.append(id) }
+            return id
+        }
         let sequences: [OutboxSequence]
+        let outbox = try device.disk.withoutFaults { try store.outboxSummary() }
         do {
-            sequences = try store.restore(journal: entry.number, leaving: left, now: now) {
-                let id = identifiers.withLock { RecordID.make(at: now, random: &$0) }
-                made.withLock { $0.append(id) }
-                return id
-            }
+            sequences =
+                isRetry
+                ? try store.retry(journal: entry.number, now: now, newID: makeID)
+                : try store.restore(journal: entry.number, leaving: left, now: now, newID: makeID)
         } catch {
             // A refused restore has changed nothing.
             let isRefused = error.advice == .changeTheRequest
@@ -221,8 +233,13 @@ struct SimulatedUser: Sendable {
             oracle.failed(edits, in: .default, on: device.name, having: shown, error)
             // The records may have been restored under ids that the user does not know.
             if !isChosen, !isRefused { oracle.saw(entry, on: device.name) }
+            try checkIsTrue(
+                error, ofRestoring: entry, leaving: left, isRetry: isRetry, withOpen: outbox.activeJournalEntries)
+            try checkStays(entry, after: error, outbox)
             throw error
         }
+        try checkMayBeRestored(entry, isRetry: isRetry)
+        if left.changes.isEmpty { try checkEnded(entry, as: .restored) }
         for sequence in sequences {
             history.committed(sequence, on: device.name)
             simulation.note(
@@ -233,6 +250,7 @@ struct SimulatedUser: Sendable {
         }
         if case .merged(let conflicts) = entry.event { try reportWrittenAgain(conflicts) }
         try checkIsSaidAgain(entry, after: newest)
+        try checkFollowsCorrections(entry)
     }
 
     /// Reports the values that restoring a merge has written again. The record may have shown them before, because the
@@ -282,12 +300,12 @@ struct SimulatedUser: Sendable {
     }
 
     /// Returns the records that the device shows, read without faults of its disk.
-    private func read(_ addresses: [RecordAddress]) throws(StoreError) -> [RecordAddress: Record?] {
+    func read(_ addresses: [RecordAddress]) throws(StoreError) -> [RecordAddress: Record?] {
         try device.disk.withoutFaults { () throws(StoreError) in try oracle.read(addresses, in: store) }
     }
 
     /// Reports that the user is about to act on an entry of the journal.
-    private func saw(_ entry: JournalEntry) {
+    func saw(_ entry: JournalEntry) {
         history.saw(entry, on: device.name)
         journals.dealsWith(entry.number, on: device.name)
     }
@@ -323,7 +341,9 @@ struct SimulatedUser: Sendable {
                     try checkIsRestored(saved, in: transaction.space)
                 }
             }
-        case .merged, .overwritten, .noticesRemoved: return
+        case .merged(let conflicts), .overwritten(let conflicts, _):
+            try checkIsRestored(conflicts, in: entry, after: newest)
+        case .noticesRemoved: return
         }
     }
 
@@ -369,7 +389,7 @@ struct SimulatedUser: Sendable {
         }
     }
 
-    private func checkReadsItsWrites(_ edits: [RecordEdit]) throws {
+    func checkReadsItsWrites(_ edits: [RecordEdit]) throws {
         for edit in edits {
             let found = try store.record(edit.collection, .id(edit.record))
             switch edit {
@@ -389,7 +409,7 @@ struct SimulatedUser: Sendable {
     }
 
     /// Checks that the outbox entry contains every record that the transaction creates or deletes.
-    private func checkWritesAreTogether(_ edits: [RecordEdit], at sequence: OutboxSequence) throws {
+    func checkWritesAreTogether(_ edits: [RecordEdit], at sequence: OutboxSequence) throws {
         let newest = try store.outbox(after: OutboxSequence(rawValue: sequence.rawValue - 1), limit: 2)
         guard let entry = newest.last, entry.sequence == sequence else {
             throw Violation(.I1, "\(device.name) committed \(sequence), which is not the last in its outbox")
@@ -409,7 +429,7 @@ struct SimulatedUser: Sendable {
 
 extension JournalEntry {
     /// The transaction that the entry offers to restore; nil for an entry about conflicts.
-    fileprivate var transaction: Transaction? {
+    var transaction: Transaction? {
         switch event {
         case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction): transaction
         case .merged, .overwritten, .noticesRemoved: nil
@@ -429,7 +449,7 @@ extension JournalEntry {
 
 extension [RecordEdit] {
     /// The edits with one for each record, which has the values of the last ones.
-    fileprivate var combined: [RecordEdit] {
+    var combined: [RecordEdit] {
         var combined: [RecordEdit] = []
         for edit in self {
             guard let position = combined.firstIndex(where: { $0.address == edit.address }) else {
@@ -449,7 +469,7 @@ extension [RecordEdit] {
 }
 
 extension RecordEdit {
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .create(let collection, let id, _): "create \(collection) \(id)"
         case .update(let collection, let id, let patch):

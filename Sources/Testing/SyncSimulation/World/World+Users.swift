@@ -9,9 +9,7 @@ extension World {
         let operation: Workload.Operation?
         let faults = device.disk.faultCount
         do {
-            var workload = Workload(
-                seed: seed, spaces: script.setting.spaces, hasForms: script.setting.hasForms,
-                handlesJournal: script.setting.hasSmallJournals, writesMuch: script.setting.limits != nil)
+            var workload = Workload(seed: seed, setting: script.setting)
             let form = forms.withLock { $0[device.name] }
             operation = try workload.next(store, form: form, now: device.wallClock.now)
         } catch {
@@ -54,7 +52,7 @@ extension World {
         guard let store = device.store, let process = device.process else { return }
         let user = SimulatedUser(
             device: device, store: store, history: history, journals: journals, oracle: userOracle,
-            simulation: simulation, forms: forms)
+            simulation: simulation, forms: forms, corrections: corrections)
         simulation.start("user of \(device.name)") { [operations, simulation] in
             let name = device.name
             let faults = device.disk.faultCount

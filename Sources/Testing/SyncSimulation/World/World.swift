@@ -32,6 +32,8 @@ public final class World {
     let operations = Guarded(Operations())
     /// The forms that the users of the devices have opened.
     let forms = Guarded([String: RecordForm]())
+    /// The records that the users of the devices have created in place of rejected ones.
+    let corrections = Guarded([String: CorrectedRecords]())
     private let recording: WorldRecording?
     var report: WorldReport
     private var step = 0
