@@ -80,7 +80,7 @@ enum FaultClass: String, CaseIterable {
             [
                 \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,
                 \.slowServer, \.changeAccess, \.restoreServerSilently, \.forgePush, \.lie, \.refuseIdentities,
-                \.restoreServerBehindHorizon, \.trimConflicts, \.falseClaim,
+                \.restoreServerBehindHorizon, \.trimConflicts, \.falseClaim, \.changeQuota,
             ]
         case .user: [\.changeUser, \.allowDeletes]
         case .build: [\.upgrade]

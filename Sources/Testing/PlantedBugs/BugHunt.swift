@@ -1,3 +1,4 @@
+import SyncAuthority
 import SyncSimulation
 
 /// A search for a planted bug: it runs worlds with the bug until an oracle finds it.
@@ -88,6 +89,8 @@ package struct BugHunt: Sendable {
         plan.setting.hasRule = false
         plan.setting.hasSmallJournals = false
         plan.setting.limits = nil
+        plan.setting.accounts = .unlimited
+        plan.rates.changeQuota = 0
         plan.setting.hasCorrections = false
         plan.setting.restoresAny = false
         plan.useCurrentBuilds()

@@ -19,7 +19,11 @@ extension WorldParts {
                     configuration: SQLiteAuthorityConfiguration(durability: settings.serverDurability))
                 var policy = setting.limits?.limiting(settings.authority) ?? settings.authority
                 policy.access = rules
-                return Authority(store: store, catalog: setting.catalog, policy: policy, histories: histories)
+                policy.accounts = setting.accounts
+                let authority = Authority(
+                    store: store, catalog: setting.catalog, policy: policy, histories: histories)
+                if policy.accounts != .unlimited { try authority.measureUsage() }
+                return authority
             },
             upkeep: { task, service in
                 guard let authority = service as? Authority else { throw UnexpectedAuthorityError() }

@@ -1,3 +1,4 @@
+import SyncAuthority
 import SyncCore
 import SyncSimulation
 import TestRings
@@ -35,6 +36,23 @@ import Testing
         script.setting.pausing = [1]
         script.setting.spaceCount = 2
         #expect(script.text.contains("\nunflushed 0 2\nreaders 1 2\npausing 1\nspaces 2\n"))
+        #expect(try WorldScript(text: script.text) == script)
+    }
+
+    @Test func `a script contains the limits of the server and of accounts, and what users do with their journals`()
+        throws
+    {
+        var script = WorldScript(setting: WorldSetting(seed: 1, devices: 1))
+        script.setting.accounts = AccountLimits(bytes: 4_000, clients: 2)
+        script.setting.limits = TightLimits(
+            pushBytes: 2_000, pushTransactions: 3, pageRows: 4, pageBytes: 500, transactionsPerWrite: 2,
+            bodyBytes: 5_000, textBytes: 60)
+        script.setting.hasCorrections = true
+        script.setting.restoresAny = true
+        script.moments = [.init([.server(.quotaChanged(bytes: 20_000))], pause: .zero)]
+        #expect(
+            script.text.contains("\nquota 4000 2\ncorrections on\nrestores any\nlimits 2000 3 4 500 2 5000 60\n"))
+        #expect(script.text.contains("\nserver quotaChanged 20000\n"))
         #expect(try WorldScript(text: script.text) == script)
     }
 

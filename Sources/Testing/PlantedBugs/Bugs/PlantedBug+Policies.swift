@@ -74,6 +74,31 @@ extension PlantedBug {
         plan.steps = 300
     }
 
+    /// Limits what accounts may store.
+    @Sendable private static func limitAccounts(_ plan: inout WorldPlan) {
+        plan.setting.accounts = AccountLimits(bytes: 4_000)
+        plan.rates.changeQuota = 0.005
+        plan.rates.secondServer = 0
+        plan.rates.serverDiskFault = 0
+        plan.rates.fillDisk = 0
+        plan.rates.protectDisk = 0
+        plan.steps = 300
+    }
+
+    /// Returns the real parts, with other limits of accounts than those of the world.
+    private static func accounts(
+        _ change: @escaping @Sendable (AccountLimits) -> AccountLimits
+    ) -> WorldParts {
+        var parts = WorldParts.onSQLite()
+        let open = parts.openAuthority
+        parts.openAuthority = { process, setting, rules, histories in
+            var setting = setting
+            setting.accounts = change(setting.accounts)
+            return try open(process, setting, rules, histories)
+        }
+        return parts
+    }
+
     /// Limits that the parts do not enforce.
     static let limits: [PlantedBug] = [
         PlantedBug(
@@ -141,6 +166,22 @@ extension PlantedBug {
                     $0.onWithdraw = { Rejection(code: .malformed, message: $0.message, mutation: nil) }
                 }
             }, shape: tighten),
+        PlantedBug(
+            "no limit to an account", breaks: [.I19], "accounts store more than they may",
+            parts: { accounts { _ in .unlimited } }, shape: limitAccounts),
+        PlantedBug(
+            "account full too early", breaks: [.I17], "writes are rejected although their account may store more",
+            parts: { accounts { AccountLimits(bytes: $0.bytes / 10) } }, shape: limitAccounts),
+        PlantedBug(
+            "too many clients too early", breaks: [.I17],
+            "a device may not write, although its account may write with more clients",
+            parts: { accounts { AccountLimits(bytes: $0.bytes, clients: 1) } },
+            shape: { plan in
+                limitAccounts(&plan)
+                plan.setting.accounts.clients = 5
+                plan.rates.cloneDevice = 0.02
+                plan.setting.devices = 3
+            }),
         PlantedBug(
             "WAL never checkpointed", breaks: [.I19], "neither the engine nor a write checkpoints the WAL",
             parts: {

@@ -1,4 +1,5 @@
 import SimulationRecipes
+import SyncAuthority
 import SyncSimulation
 
 extension WorldPlan {
@@ -10,6 +11,8 @@ extension WorldPlan {
         plan.setting.hasRule = false
         plan.setting.hasSmallJournals = false
         plan.setting.limits = nil
+        plan.setting.accounts = .unlimited
+        plan.rates.changeQuota = 0
         plan.setting.hasCorrections = false
         plan.setting.restoresAny = false
         plan.rates.changeAccess = 0

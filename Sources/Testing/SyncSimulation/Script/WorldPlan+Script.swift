@@ -35,6 +35,7 @@ extension WorldPlan {
         var horizon: SeededRandom
         var trimming: SeededRandom
         var claims: SeededRandom
+        var quotas: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -53,6 +54,7 @@ extension WorldPlan {
             horizon = SeededRandom(seed: plan.setting.seed, stream: "script.horizon")
             trimming = SeededRandom(seed: plan.setting.seed, stream: "script.trimming")
             claims = SeededRandom(seed: plan.setting.seed, stream: "script.claims")
+            quotas = SeededRandom(seed: plan.setting.seed, stream: "script.quotas")
         }
 
         /// Draws the number of operations at the next instant.
@@ -171,6 +173,8 @@ extension WorldPlan {
             let conflicts = trimming.below(4)
             if trimming.chance(rates.trimConflicts) { faults.append(.conflictsTrimmed(keeping: conflicts)) }
             faults += restoreBehindHorizon()
+            let bytes = quotas.within(500...40_000)
+            if quotas.chance(rates.changeQuota) { faults.append(.quotaChanged(bytes: bytes)) }
             var happenings = faults.map { WorldEvent.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }

@@ -1,3 +1,4 @@
+import SyncAuthority
 import SyncCore
 
 /// The parameters for drawing a script: the number of operations, and the probability of each fault at each step.
@@ -81,6 +82,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var restoreServerBehindHorizon = 0.0
         /// A device or server with the earlier build is upgraded to the current one.
         public var upgrade = 0.0
+        /// The operator changes the limit on what accounts may store.
+        public var changeQuota = 0.0
         /// A device or the server recovers from its faults.
         public var recover = 0.3
 
@@ -143,6 +146,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.drawJournals()
         plan.drawLimits()
         plan.drawDecisions()
+        plan.drawQuotas()
         return plan
     }
 
@@ -221,6 +225,18 @@ public struct WorldPlan: Hashable, Sendable {
         var random = SeededRandom(seed: setting.seed, stream: "plan.decisions")
         setting.hasCorrections = random.chance(0.3)
         setting.restoresAny = random.chance(0.3)
+    }
+
+    /// Draws the limits of accounts. In one of five worlds, there are some.
+    private mutating func drawQuotas() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.quotas")
+        let isLimited = random.chance(0.2)
+        let (bytes, clients) = (random.within(500...15_000), random.within(1...3))
+        let limitsClients = random.chance(0.5)
+        let change = random.fraction() * 0.02
+        guard isLimited else { return }
+        setting.accounts = AccountLimits(bytes: bytes, clients: limitsClients ? clients : .max)
+        rates.changeQuota = change
     }
 
     /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with

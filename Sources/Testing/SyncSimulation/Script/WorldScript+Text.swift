@@ -1,3 +1,4 @@
+import SyncAuthority
 import SyncCore
 
 /// The text form of a script: one setting or event per line, so that a saved script can be read, edited, and compared.
@@ -107,6 +108,7 @@ extension WorldSetting {
         if hasForms { lines.append("forms on") }
         if hasRule { lines.append("rule on") }
         if hasSmallJournals { lines.append("journals small") }
+        if accounts != .unlimited { lines.append("quota \(accounts.bytes) \(accounts.clients)") }
         if hasCorrections { lines.append("corrections on") }
         if restoresAny { lines.append("restores any") }
         if let limits { lines.append(limits.line) }
@@ -142,6 +144,9 @@ extension WorldSetting {
         case "journals": hasSmallJournals = try words.oneOf(["small": true, "large": false])
         case "corrections": hasCorrections = try words.oneOf(["on": true, "off": false])
         case "restores": restoresAny = try words.oneOf(["any": true, "newest": false])
+        case "quota":
+            accounts.bytes = Int(try words.number(0...Int64.max))
+            accounts.clients = Int(try words.number(1...Int64.max))
         case "limits": limits = try TightLimits(&words)
         case "forms": hasForms = try words.oneOf(["on": true, "off": false])
         case "rule": hasRule = try words.oneOf(["on": true, "off": false])
@@ -354,6 +359,7 @@ extension ServerFault {
         case .upgraded: "upgraded"
         case .slowed(let delay): "slowedBy \(delay.wholeMicroseconds)"
         case .clock(let error): "clockWrongBy \(error.wholeMicroseconds)"
+        case .quotaChanged(let bytes): "quotaChanged \(bytes)"
         case .accessChanged(let place, let space): "accessChanged \(place) \(space)"
         }
     }
@@ -370,6 +376,7 @@ extension ServerFault {
             let place = Int(try words.number(0...63))
             self = .accessChanged(
                 device: place, space: Int(try words.number(0...Int64(WorldSetting.allSpaces.count - 1))))
+        case "quotaChanged": self = .quotaChanged(bytes: Int(try words.number(0...1_000_000_000)))
         case "secondStarts": self = .secondStarts
         case "upgraded": self = .upgraded
         case "slowedBy": self = .slowed(by: .microseconds(try words.number(0...ScriptWords.longestTime)))

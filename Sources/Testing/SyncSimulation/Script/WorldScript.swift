@@ -1,3 +1,4 @@
+public import SyncAuthority
 public import SyncCore
 public import SyncModel
 
@@ -89,6 +90,8 @@ public struct WorldSetting: Hashable, Sendable {
     public var hasCorrections = false
     /// Whether users restore any entry of the journal, even those that they have handled.
     public var restoresAny = false
+    /// The first limits on what each account may store.
+    public var accounts = AccountLimits.unlimited
     /// The limits of a server that takes less than the devices write; nil for a server that takes everything.
     public var limits: TightLimits?
     /// The number of spaces in use, from the start of `allSpaces`.
@@ -110,6 +113,7 @@ public struct WorldSetting: Hashable, Sendable {
         var server = ServerSetting()
         server.build = isServerEarlier ? .earlier : .current
         server.limits = limits
+        server.accounts = accounts
         return server
     }
 

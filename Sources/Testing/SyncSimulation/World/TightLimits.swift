@@ -107,6 +107,9 @@ public struct ServerSetting: Hashable, Sendable {
     /// The limits that are smaller than those of the devices; nil for the usual ones.
     public var limits: TightLimits?
 
+    /// The limits on what each account may store.
+    public var accounts = AccountLimits.unlimited
+
     /// The models that the server knows.
     public var catalog: SchemaCatalog { limits?.limiting(build.catalog) ?? build.catalog }
 

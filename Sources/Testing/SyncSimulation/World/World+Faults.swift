@@ -232,6 +232,8 @@ extension World {
             guard server.instanceCount == 1 else { return }
             let phases = network.phases(of: nil)
             startSecondServer()
+            // Each process counts only what it has added itself.
+            history.usageIsUncertain()
             if server.instanceCount > 1 { tally.count(.secondServer, phases) }
         case .upgraded:
             guard server.setting.build < .current else { return }
@@ -256,6 +258,8 @@ extension World {
             guard server.isUp else { return }
             server.stop()
             try startServer()
+        case .quotaChanged(let bytes):
+            try changeQuota(AccountLimits(bytes: bytes, clients: server.setting.accounts.clients))
         case .restored:
             guard let (image, memory) = backup else { return }
             count(.serverRestored)
@@ -272,6 +276,16 @@ extension World {
             count(.pushForged)
             try forge(seed: seed)
         }
+    }
+
+    /// Changes the limits of accounts. The server reads them when a process starts.
+    func changeQuota(_ accounts: AccountLimits) throws {
+        server.setting.accounts = accounts
+        history.accounts = accounts
+        simulation.note("lets each account store \(accounts.bytes) bytes", by: "server", as: .fault)
+        guard server.isUp else { return }
+        server.stop()
+        try startServer()
     }
 
     private func startSecondServer() {

@@ -114,7 +114,7 @@ public final class World {
         self.access = access
         let history = History(
             catalog: WorldCatalog.catalog, spaces: setting.spaces, hasRule: setting.hasRule, limits: setting.limits,
-            access: access,
+            accounts: setting.accounts, access: access,
             violations: violations)
         self.history = history
         let feed = FeedOracle(violations: violations)
@@ -275,6 +275,7 @@ public final class World {
         server.delay = nil
         if server.instanceCount > 1 { server.stopOldest() }
         try upgradeServer()
+        if server.setting.accounts != .unlimited { try changeQuota(.unlimited) }
         if !server.isUp { try server.start() }
         try settle()
         for device in devices {

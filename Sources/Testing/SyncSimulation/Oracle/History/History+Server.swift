@@ -63,6 +63,7 @@ extension History: ServerObserver {
                 state.sent[operation]?.outcome = result.outcome
                 state.checkAccess(sent, answered: result.outcome, operation)
                 state.note(result.outcome, of: operation, sent.transaction.transaction, isAnsweredNow: true)
+                state.checkQuota(of: sent.device, answered: result.outcome, operation)
             }
             state.replay()
         }
@@ -222,6 +223,7 @@ extension History.State {
             if transaction.mutations.isEmpty, rejection.code == .malformed { return }
             if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction),
                 limits?.justify(rejection, of: transaction) != true,
+                !isBeyondQuota(rejection, operation, transaction, isAnsweredNow: isAnsweredNow),
                 !(hasRule && rejection == WorldRule.rejection(of: transaction)),
                 !isForbidden(rejection, operation, transaction, isAnsweredNow: isAnsweredNow)
             {

@@ -42,6 +42,10 @@ final class History: Sendable {
         let hasRule: Bool
         /// The limits of a server that takes less than the devices write; nil for a server that takes everything.
         let limits: TightLimits?
+        /// The limits on what each account may store.
+        var accounts: AccountLimits
+        /// Whether the server may have counted less than an account has stored.
+        var mayUndercount = false
         /// The transactions that each device has committed, until an outcome or a journal entry accounts for them.
         var unconfirmed: [String: [OutboxSequence: Unconfirmed]] = [:]
         /// The naive models of each space, up to the newest version below which no version is missing.
@@ -92,13 +96,13 @@ final class History: Sendable {
     let catalog: SchemaCatalog
 
     init(
-        catalog: SchemaCatalog, spaces: [SpaceID], hasRule: Bool, limits: TightLimits?, access: AccessOracle,
-        violations: ViolationLog
+        catalog: SchemaCatalog, spaces: [SpaceID], hasRule: Bool, limits: TightLimits?, accounts: AccountLimits,
+        access: AccessOracle, violations: ViolationLog
     ) {
         self.catalog = catalog
         state = Guarded(
             State(
-                violations: violations, access: access, hasRule: hasRule, limits: limits,
+                violations: violations, access: access, hasRule: hasRule, limits: limits, accounts: accounts,
                 replays: Dictionary(
                     uniqueKeysWithValues: spaces.map { ($0, Replay(models: [NaiveModel(catalog: catalog)])) })))
     }
