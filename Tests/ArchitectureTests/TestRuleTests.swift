@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Checks rules for the tests: each slow suite declares its ring, no test depends on the machine's speed, and the tables
-/// of state machines are complete.
+/// Checks rules for the tests: each slow suite declares its ring, no test depends on the machine's speed, and the
+/// tables of state machines are complete.
 @Suite struct TestRuleTests {
     /// Targets whose suites use processes, sockets, or simulated worlds. Some of these suites are slow.
     static let slowTargets = ["BlackBoxTests", "SyncSimulationTests", "SyncTransportTests", "SyncctlTests"]

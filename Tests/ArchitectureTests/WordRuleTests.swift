@@ -50,6 +50,17 @@ import Testing
         #expect(places.isEmpty, "\(places.count) coinages: \(places.prefix(5))")
     }
 
+    @Test func `no line of a comment is longer than a line of code`() throws {
+        var places: [String] = []
+        for file in try SourceTree.files() + SourceTree.tests() {
+            for (number, line) in file.lines.enumerated()
+            where line.count > 120 && line.drop(while: { $0 == " " }).hasPrefix("//") && !line.contains("http") {
+                places.append("\(file.path):\(number + 1)")
+            }
+        }
+        #expect(places.isEmpty, "\(places.count) comments are longer than 120 columns: \(places.prefix(5))")
+    }
+
     /// Phrases in messages, with the form to use instead.
     private static let phrases = [
         #"(?<!there) is no (?!longer\b|older\b|smaller\b|more\b|less\b)"#: "is not a valid …",

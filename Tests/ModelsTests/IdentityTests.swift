@@ -145,8 +145,8 @@ import TomboloModeling
         #expect(try community.users.user(uid: 7) === user)
     }
 
-    /// Regression test: the edits stayed in the object that shows the record, and its next save wrote them again, over the
-    /// values of others.
+    /// Regression test: the edits stayed in the object that shows the record, and its next save wrote them again, over
+    /// the values of others.
     @Test func `a placeholder that shares the state of another object writes that object's edits`() async throws {
         let community = community
         let (placeholder, user) = try await twoObjectsOfOneRecord(in: community)

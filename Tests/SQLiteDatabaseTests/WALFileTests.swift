@@ -4,8 +4,8 @@ import Testing
 
 @testable import SQLiteDatabase
 
-/// SQLite drops the commits behind a damaged frame of a WAL. These tests look for such commits in files that SQLite wrote,
-/// and that a killed process leaves.
+/// SQLite drops the commits behind a damaged frame of a WAL. These tests look for such commits in files that SQLite
+/// wrote, and that a killed process leaves.
 @Suite struct WALFileTests {
     /// The number of commits in the WAL of `database`, each of which inserts one row in an own page.
     private static let commits = 6

@@ -100,8 +100,8 @@ import Testing
         for device in equal where isDelete { #expect(try losses(of: device).map(\.loser.value) == [.text("equal")]) }
     }
 
-    /// Regression test: a device that changes a value and sets it back sends the value that the server has. An older edit
-    /// of another device replaced it, and nobody was told.
+    /// Regression test: a device that changes a value and sets it back sends the value that the server has. An older
+    /// edit of another device replaced it, and nobody was told.
     @Test(arguments: [false, true])
     func `an older edit does not replace in silence a value that another device has changed and set back`(
         isOwner: Bool
@@ -235,7 +235,8 @@ import Testing
         for last in all.notices[1...] {
             #expect(try Self.page(of: world.authority, to: loser, after: last).noticesRemovedUpTo == nil)
         }
-        // A device that was told goes on behind the removed notices. One that a lie has sent beyond all notices gets them.
+        // A device that was told goes on behind the removed notices. One that a lie has sent beyond all notices gets
+        // them.
         for (number, expected) in [(removed.number, 2), (.max, 2), (all.notices[3].number, 0)] as [(Int64, Int)] {
             let page = try Self.page(of: world.authority, to: loser, after: number)
             #expect(page.notices.count == expected && page.noticesRemovedUpTo == nil)

@@ -53,8 +53,8 @@ import Testing
         .lost(Transaction(space: .default, mutations: mutations))
     }
 
-    /// Writes edits into a store that finds some transactions too large. Only the store knows the values that edits replace,
-    /// which count, too.
+    /// Writes edits into a store that finds some transactions too large. Only the store knows the values that edits
+    /// replace, which count, too.
     private static func write(
         _ edits: [RecordEdit], refusing isTooLarge: ([RecordEdit]) -> Bool
     ) throws -> [[RecordEdit]] {

@@ -132,8 +132,8 @@ import Testing
         [RecordOrder(.field("due"), descending: true), RecordOrder(.field("title"), descending: true)],
     ]
 
-    /// Regression test: in descending order, and among records with the same value or none, SQLite read the index from its
-    /// start, so later pages took longer.
+    /// Regression test: in descending order, and among records with the same value or none, SQLite read the index from
+    /// its start, so later pages took longer.
     @Test(arguments: orders)
     func `a page after a cursor searches the index, and reads nothing before it`(orders: [RecordOrder]) throws {
         let scratch = try Scratch()

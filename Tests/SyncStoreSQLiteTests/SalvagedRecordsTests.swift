@@ -267,8 +267,8 @@ import Testing
         #expect(try Self.offers(store) == ["2 username=\(Self.text("edited"))"])
     }
 
-    /// Nothing tells which records had pending edits, so all are compared. A value that the server has changed since is not
-    /// restored together with others.
+    /// Nothing tells which records had pending edits, so all are compared. A value that the server has changed since is
+    /// not restored together with others.
     @Test func `without the outbox and its links, the values that differ from the snapshot are offered`() throws {
         let scratch = try Self.device()
         defer { withExtendedLifetime(scratch) {} }

@@ -98,8 +98,8 @@ private func noteRules(_ server: inout ServerApplication) {
         try testbed.finish()
     }
 
-    /// Regression test: the second save returned a receipt that was confirmed at once, although its caller's edit was on the
-    /// way, and rejected later.
+    /// Regression test: the second save returned a receipt that was confirmed at once, although its caller's edit was
+    /// on the way, and rejected later.
     @Test func `a save whose edits another save has written waits for that one`() throws {
         let testbed = try SyncTestbed(models: [Note.self], rules: noteRules)
         let phone = try testbed.device("phone")

@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    /// The engine pulls every space as soon as it has contact. A pull that waited for a connection would fail as if the server
-    /// could not be reached.
+    /// The engine pulls every space as soon as it has contact. A pull that waited for a connection would fail as if the
+    /// server could not be reached.
     @Test func `the pulls of many spaces do not wait for each other`() async throws {
         let count = 40
         let response = HostileServer.http("503 Service Unavailable", ["Content-Length: 0"], "")

@@ -53,8 +53,8 @@ import Testing
     static let head = #"{"space":"default","mutations":[{"collection":"users","#
     static let identity = #""record":"01935a1b-2c3d-7000-8000-000000000001","time":"1.0","#
 
-    /// Texts that are no transaction, each with a part of the error. Where the text is about a member, that part begins with
-    /// its path.
+    /// Texts that are no transaction, each with a part of the error. Where the text is about a member, that part begins
+    /// with its path.
     static let bad: [(String, String)] = [
         (#"{"mutations":[]}"#, #""space" is missing"#),
         (#"{"space":"default"}"#, #""mutations" is missing"#),

@@ -7,8 +7,8 @@ public import Testing
 /// ring of a run. The default, for example in a plain `swift test`, is `test`.
 public enum TestRing: String, CaseIterable, Comparable, Sendable {
     /// Tests of values, state machines, and stores in this process, without other processes, sockets, simulated worlds,
-    /// or waiting. Tests with long random histories, and those whose time grows with a size that they examine, belong to
-    /// the next ring.
+    /// or waiting. Tests with long random histories, and those whose time grows with a size that they examine, belong
+    /// to the next ring.
     ///
     /// `tools/test unit` runs only this ring. A suite without a ring belongs to it.
     case unit

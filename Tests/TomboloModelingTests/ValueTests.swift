@@ -81,7 +81,8 @@ import TomboloModeling
         let to = Field<String?>("to", .rule(lower), default: "ALL")
     }
 
-    /// Regression test: a record of an older build showed "NONE", a new record "none", and no condition found the former.
+    /// Regression test: a record of an older build showed "NONE", a new record "none", and no condition found the
+    /// former.
     @Test func `the rule of a field normalizes its default, in new records and in those of older builds`() throws {
         let shape = try ModelShape(Letter.self)
         #expect(shape.schema.withDefaults(Patch()) == ["from": .text("none"), "to": .text("all")])

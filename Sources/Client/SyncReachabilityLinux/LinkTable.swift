@@ -86,6 +86,7 @@ struct LinkTable: Hashable {
         return isComplete
     }
 
-    /// Number of incomplete lists after which listing fails, and of empty waits after which the kernel counts as unresponsive.
+    /// Number of incomplete lists after which listing fails, and of empty waits after which the kernel counts as
+    /// unresponsive.
     static let attempts = 5
 }

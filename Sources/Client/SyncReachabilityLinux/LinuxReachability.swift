@@ -21,8 +21,8 @@ public final class LinuxReachability: Reachability {
 
     public var current: LinkState { state.withLock { $0 } }
 
-    /// Watches on a separate thread until the task is cancelled. If the server runs on this machine, there is nothing to
-    /// watch.
+    /// Watches on a separate thread until the task is cancelled. If the server runs on this machine, there is nothing
+    /// to watch.
     ///
     /// - Throws: `NetlinkError` or `CancellationError`.
     public func run() async throws {

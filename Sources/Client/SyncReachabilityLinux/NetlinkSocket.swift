@@ -13,8 +13,8 @@ struct NetlinkSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Requests a list of all links or all routes. The response ends with `done`. Until then, the kernel refuses another
-    /// request.
+    /// Requests a list of all links or all routes. The response ends with `done`. Until then, the kernel refuses
+    /// another request.
     borrowing func list(_ what: List) throws(NetlinkError) {
         let result =
             switch what {

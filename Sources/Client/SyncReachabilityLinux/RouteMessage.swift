@@ -46,8 +46,8 @@ enum RouteMessage: Hashable {
             return code == 0 ? nil : .failed(errno: -code)
         case Kind.done: return .done
         case Kind.newLink, Kind.deleteLink:
-            // Messages of another family describe a role of the link. When a link leaves a bridge, the kernel says that its
-            // role there is gone; the link stays.
+            // Messages of another family describe a role of the link. When a link leaves a bridge, the kernel says that
+            // its role there is gone; the link stays.
             guard body.count >= Layout.link, body[0] == Family.unspecified else { return nil }
             let index = body.loadUnaligned(fromByteOffset: 4, as: Int32.self)
             if type == Kind.deleteLink { return .linkGone(index: index) }

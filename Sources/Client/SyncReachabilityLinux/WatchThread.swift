@@ -2,8 +2,8 @@ import Glibc
 
 /// A thread that waits in the kernel most of its life.
 ///
-/// Dispatch has a limited number of threads for all queues of the process. A client that kept one of them for as long as
-/// it is open would leave none for the application once there are some hundred clients.
+/// Dispatch has a limited number of threads for all queues of the process. A client that kept one of them for as long
+/// as it is open would leave none for the application once there are some hundred clients.
 final class WatchThread {
     /// The body needs little of a stack.
     private static let stackBytes = 512 * 1_024

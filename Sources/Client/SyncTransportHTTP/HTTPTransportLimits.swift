@@ -11,8 +11,8 @@ enum HTTPTransportLimits {
     static let slowestResponse = 1_024
     /// Longest line of an event stream, in bytes: a hint is short.
     static let eventLineBytes = 8 * 1_024
-    /// Bytes of an event stream in each `streamWindow`: more than our server sends when it commits in all spaces of a stream
-    /// as fast as it can.
+    /// Bytes of an event stream in each `streamWindow`: more than our server sends when it commits in all spaces of a
+    /// stream as fast as it can.
     static let streamBytes = 4 * 1_024 * 1_024
     /// The time over which the bytes of an event stream are counted.
     static let streamWindow = Duration.seconds(10)

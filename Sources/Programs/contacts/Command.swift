@@ -106,8 +106,8 @@ extension Live<Contact> {
 }
 
 extension String {
-    /// The text with spaces in place of characters that a terminal obeys: control characters, line breaks, and marks that
-    /// change the direction of writing. Another person or a server may have written the text.
+    /// The text with spaces in place of characters that a terminal obeys: control characters, line breaks, and marks
+    /// that change the direction of writing. Another person or a server may have written the text.
     var printable: String {
         String(
             String.UnicodeScalarView(

@@ -57,8 +57,8 @@ struct ContactBook: Sendable {
 
     // MARK: Decisions
 
-    /// Returns the changes that the server has rejected or lost, and then the values that lost against other devices: one
-    /// line each, which begins with the number of the journal entry.
+    /// Returns the changes that the server has rejected or lost, and then the values that lost against other devices:
+    /// one line each, which begins with the number of the journal entry.
     func problems() throws -> [String] {
         let rejected = try access.rejections.all().map { rejection in
             let fields = rejection.fields.map(\.field).joined(separator: ", ")

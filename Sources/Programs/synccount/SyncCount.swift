@@ -5,8 +5,8 @@ import SyncModel
 
 /// Runs one hot path of a device or a server some number of times, and nothing else.
 ///
-/// `tools/bench instructions` counts the instructions of two such runs. The difference of the counts, divided by that of
-/// the runs, is the cost of one time without the start of the program. It does not depend on how busy or fast the
+/// `tools/bench instructions` counts the instructions of two such runs. The difference of the counts, divided by that
+/// of the runs, is the cost of one time without the start of the program. It does not depend on how busy or fast the
 /// machine is.
 @main struct SyncCount: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,8 +4,8 @@ package enum PageLimits {
     static let headerBytes = 16 * 1_024
     /// Maximum number of header fields.
     static let headerFields = 64
-    /// Maximum length of the body of a request, in bytes: twice `SchemaLimits.transactionBytes`, because JSON escapes make
-    /// a transaction longer.
+    /// Maximum length of the body of a request, in bytes: twice `SchemaLimits.transactionBytes`, because JSON escapes
+    /// make a transaction longer.
     package static let bodyBytes = 2 * 1_024 * 1_024
     /// The time in which a whole request must arrive. It comes from this machine.
     package static let requestDeadline = Duration.seconds(10)

@@ -4,8 +4,8 @@ package import SyncAuthority
 package protocol SQLSession: Sendable {
     associatedtype Cursor: SQLCursor
 
-    /// A query for the number of records that each principal has created, and the length of their fields in bytes, which
-    /// every database measures in its own way. Bytes 16 to 32 of a creation are the id of the client.
+    /// A query for the number of records that each principal has created, and the length of their fields in bytes,
+    /// which every database measures in its own way. Bytes 16 to 32 of a creation are the id of the client.
     static var recordsOfAccounts: StaticString { get }
 
     /// Runs a query and calls `body` with its rows, which are valid only during the call.

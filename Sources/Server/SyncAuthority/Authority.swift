@@ -3,10 +3,9 @@ public import SyncModel
 
 /// The server's policy over a store: it orders, authorizes, and merges transactions, and remembers their outcomes.
 ///
-/// An authority keeps nothing between calls but copies of the stored models and members, and of recent pages, and a measure of what each
-/// account stores. Several
-/// authorities may serve one store, if that store can be shared by several processes. Their models may differ while they
-/// are upgraded; see `StoredModels`.
+/// An authority keeps nothing between calls but copies of the stored models and members, and of recent pages, and a
+/// measure of what each account stores. Several authorities may serve one store, if that store can be shared by several
+/// processes. Their models may differ while they are upgraded; see `StoredModels`.
 public struct Authority: AuthorityService {
     /// The models that the server accepts.
     public let catalog: SchemaCatalog

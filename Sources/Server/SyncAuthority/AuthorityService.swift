@@ -24,9 +24,9 @@ public protocol AuthorityService: Sendable {
 
     /// Performs the first of several waiting pushes, and possibly some after it, which are then made durable together.
     ///
-    /// Each push has the effect and the result that it would have alone, after those before it. A push with verdicts ends
-    /// before the first transaction whose effects differ from those that were judged, or were not judged. If it is the
-    /// first one, the response has no results.
+    /// Each push has the effect and the result that it would have alone, after those before it. A push with verdicts
+    /// ends before the first transaction whose effects differ from those that were judged, or were not judged. If it is
+    /// the first one, the response has no results.
     ///
     /// While it runs, the other pushes of the process wait. An authority that forwards pushes should perform several.
     ///

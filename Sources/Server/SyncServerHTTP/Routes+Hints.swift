@@ -111,8 +111,8 @@ struct StreamHints: Coalescing {
         if heads.isEmpty { return nil }
     }
 
-    /// Adds a message to those that were sent, and returns its part that is new; nil without one. A database may report a
-    /// commit of this server again. An earlier head is new, because a restored database goes back.
+    /// Adds a message to those that were sent, and returns its part that is new; nil without one. A database may report
+    /// a commit of this server again. An earlier head is new, because a restored database goes back.
     mutating func note(_ next: StreamHints) -> StreamHints? {
         let news = StreamHints(heads: next.heads.filter { heads[$0.key] != $0.value })
         heads.merge(news.heads) { $1 }

@@ -76,8 +76,8 @@ struct ServerEndpoint: Sendable {
         try PushCodec.decodeRequest(body)
     }
 
-    /// Returns the push that `make` returns on a thread that may block, and the response to it. A push that takes several
-    /// database transactions does not use the queue, so that small ones are performed between them.
+    /// Returns the push that `make` returns on a thread that may block, and the response to it. A push that takes
+    /// several database transactions does not use the queue, so that small ones are performed between them.
     private func queued(
         _ make: @escaping @Sendable () throws -> PendingPush
     ) async throws -> (request: PushRequest, response: PushResponse) {

@@ -104,8 +104,8 @@ enum SyncServerLimits {
     /// The time for which the result of a health check is reused. The route is open to everyone, and each check costs a
     /// read of the store.
     static let healthInterval = Duration.seconds(1)
-    /// The time in which the store must answer a health check. A database that hangs would otherwise keep a load balancer
-    /// waiting for as long as a push.
+    /// The time in which the store must answer a health check. A database that hangs would otherwise keep a load
+    /// balancer waiting for as long as a push.
     static let healthTimeout = Duration.seconds(5)
 
     /// The free space of the disk below which a server is not ready. It suffices for some pushes of the maximum length,

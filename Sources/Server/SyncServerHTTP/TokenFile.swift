@@ -99,7 +99,8 @@ public final class TokenFile: Authenticator {
             limit: SyncServerLimits.tokenFileBytes, openFile)
     }
 
-    /// Returns the bytes of a file that a server accepts, and the principals in it, for a program that changes the file.
+    /// Returns the bytes of a file that a server accepts, and the principals in it, for a program that changes the
+    /// file.
     ///
     /// The checks are those of a server, except that root may change the file of any user.
     package static func accepted(

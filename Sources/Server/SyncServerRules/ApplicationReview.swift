@@ -86,7 +86,8 @@ extension Rejection {
 }
 
 extension RejectionCode {
-    /// Creates the code of an application's rejection. A code to which devices give a meaning of their own gets a prefix.
+    /// Creates the code of an application's rejection. A code to which devices give a meaning of their own gets a
+    /// prefix.
     fileprivate init(ofRule code: String) {
         let own: [RejectionCode] = [
             .unknownCollection, .unknownField, .dependsOnRejected, .lost, .recordDeleted, .duplicateRecord,

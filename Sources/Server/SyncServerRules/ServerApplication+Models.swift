@@ -64,8 +64,8 @@ public struct ModelWrite<M: Model>: Sendable {
     public let id: RecordID
     /// The record before the transaction; nil when there is none.
     public let record: Snapshot<M>?
-    /// The record after the earlier changes of the transaction; nil when there is none. It differs from `record` only if
-    /// the transaction changes the record more than once, so a rule for steps compares it with `proposed`.
+    /// The record after the earlier changes of the transaction; nil when there is none. It differs from `record` only
+    /// if the transaction changes the record more than once, so a rule for steps compares it with `proposed`.
     public let before: Snapshot<M>?
     /// The record after this change, as the merge would store it; nil after a delete.
     public let proposed: Snapshot<M>?
@@ -74,8 +74,8 @@ public struct ModelWrite<M: Model>: Sendable {
 
     /// Returns whether the change sets a field, even to the value that the field has.
     ///
-    /// Setting the same value is an edit: until its time has passed, it wins over earlier edits of others. So a rule that
-    /// protects a field asks whether the field is set, not only whether its value is different.
+    /// Setting the same value is an edit: until its time has passed, it wins over earlier edits of others. So a rule
+    /// that protects a field asks whether the field is set, not only whether its value is different.
     public func sets<Value>(_ field: KeyPath<M, ModelField<M, Value>>) -> Bool {
         setFields.contains(shape.fields[keyPath: field].key.name)
     }
@@ -87,8 +87,8 @@ public struct ModelWrite<M: Model>: Sendable {
 
     /// The kind of a change.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// The record is to be created, updated, or deleted. A create of a record that exists already, because two devices
-        /// have made the same id, is an update.
+        /// The record is to be created, updated, or deleted. A create of a record that exists already, because two
+        /// devices have made the same id, is an update.
         case create, update, delete
     }
 

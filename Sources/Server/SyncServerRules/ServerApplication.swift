@@ -14,9 +14,9 @@ public import TomboloModeling
 ///         }
 ///     }
 ///
-/// Without an application's rules, a server accepts the tokens of its token file, and JSON Web Tokens if it has keys for
-/// them. The members that the operator has added to a space may use it. While `default` has no members, every principal
-/// may read and write there.
+/// Without an application's rules, a server accepts the tokens of its token file, and JSON Web Tokens if it has keys
+/// for them. The members that the operator has added to a space may use it. While `default` has no members, every
+/// principal may read and write there.
 public struct ServerApplication: Sendable {
     /// The models to serve.
     public var catalog: SchemaCatalog
@@ -145,8 +145,8 @@ public struct AuthenticationRequest: Sendable {
 /// An application's reason for rejecting a transaction.
 public struct ServerRejection: Error, Hashable, Sendable {
     /// A word for programs, such as `not_your_turn`. The server keeps the first 64 Unicode scalars. The codes
-    /// `unknown_collection`, `unknown_field`, `depends_on_rejected`, `lost`, `record_deleted`, and `duplicate_record` have
-    /// other meanings on devices, so the server adds the prefix `rule_` to them.
+    /// `unknown_collection`, `unknown_field`, `depends_on_rejected`, `lost`, `record_deleted`, and `duplicate_record`
+    /// have other meanings on devices, so the server adds the prefix `rule_` to them.
     public let code: String
     /// A sentence for people: what was wrong, and what was expected. The server keeps the first 1,000 Unicode scalars.
     public let message: String

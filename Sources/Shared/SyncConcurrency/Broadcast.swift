@@ -58,8 +58,8 @@ public final class Broadcast<Value: Coalescing>: Sendable {
     ///
     /// The subscription ends when the task that iterates it is cancelled, or when `finish()` is called.
     ///
-    /// - Parameter isWanted: Returns whether to deliver a value; nil for all values. It is called under a lock: it must be
-    ///   quick, and must not use the broadcast.
+    /// - Parameter isWanted: Returns whether to deliver a value; nil for all values. It is called under a lock: it must
+    ///   be quick, and must not use the broadcast.
     public func subscribe(where isWanted: (@Sendable (Value) -> Bool)? = nil) -> Subscription {
         let (stream, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (id, isFinished) = state.withLock { state in

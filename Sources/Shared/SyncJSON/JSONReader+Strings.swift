@@ -136,8 +136,8 @@ enum JSONEscapes {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    /// Returns a mark of the first of eight bytes that needs an escape, which is the lowest byte: the lowest bit that is
-    /// set is the top bit of that byte. Higher bits mean nothing. Zero if no byte needs an escape.
+    /// Returns a mark of the first of eight bytes that needs an escape, which is the lowest byte: the lowest bit that
+    /// is set is the top bit of that byte. Higher bits mean nothing. Zero if no byte needs an escape.
     static func marks(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops: UInt64 = 0x8080_8080_8080_8080

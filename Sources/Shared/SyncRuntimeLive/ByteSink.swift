@@ -19,8 +19,8 @@ public struct ByteSink: Sendable {
     ///
     /// - Parameter limit: how long to wait for the reader of a pipe or a socket; nil waits without a limit.
     /// - Returns: nil when everything was written; otherwise the error number (errno(3)), and part of the text may have
-    ///   been written. `EPIPE` is returned only when SIGPIPE is ignored. `EAGAIN` means that the reader has not made room
-    ///   in time; of a text of at most `atomicBytes` for a pipe, nothing has been written then.
+    ///   been written. `EPIPE` is returned only when SIGPIPE is ignored. `EAGAIN` means that the reader has not made
+    ///   room in time; of a text of at most `atomicBytes` for a pipe, nothing has been written then.
     @discardableResult
     public func write(_ text: String, within limit: Duration? = nil) -> Int32? {
         let end = limit.map { ContinuousClock.now + $0 }

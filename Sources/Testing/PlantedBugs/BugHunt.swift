@@ -10,8 +10,8 @@ package struct BugHunt: Sendable {
     /// Creates a search.
     ///
     /// - Parameters:
-    ///   - worlds: the number of worlds to try. If none of them finds a bug, the users' operations or the oracles have a
-    ///     gap.
+    ///   - worlds: the number of worlds to try. If none of them finds a bug, the users' operations or the oracles have
+    ///     a gap.
     ///   - runsWithoutBug: whether to also run the world that finds the bug without the bug, which is slower.
     package init(for bug: PlantedBug, worlds: UInt64 = 16, runsWithoutBug: Bool) {
         self.bug = bug

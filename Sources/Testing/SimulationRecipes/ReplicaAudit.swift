@@ -115,8 +115,8 @@ struct ReplicaAudit: ReplicaInspector {
         "active journal bytes",
     ]
 
-    /// Returns the number of records in each space that the server has shown: the records without pending changes, or whose
-    /// base follows from the row, and the stored bases.
+    /// Returns the number of records in each space that the server has shown: the records without pending changes, or
+    /// whose base follows from the row, and the stored bases.
     private func shown(of models: [ModelSchema]) throws -> [SpaceID: Int] {
         var counts: [SpaceID: Int] = [:]
         let settled = models.map { schema in
@@ -146,8 +146,8 @@ struct ReplicaAudit: ReplicaInspector {
         return rows
     }
 
-    /// Returns the versions of the base for records with pending changes, and of the row for all others. The versions of a
-    /// base that is not stored are those of the row.
+    /// Returns the versions of the base for records with pending changes, and of the row for all others. The versions
+    /// of a base that is not stored are those of the row.
     private func bases(of schema: ModelSchema) throws -> [RecordID: ReplicaFacts.Base] {
         var bases: [RecordID: ReplicaFacts.Base] = [:]
         let name = schema.collection.rawValue

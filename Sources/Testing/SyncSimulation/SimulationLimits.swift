@@ -19,8 +19,8 @@ public enum SimulationLimits {
     public static let recordedTextBytes = 8_192
     /// The additional time that an engine may take to stop on a slow processor, where timers are late.
     public static let stopTolerance = Duration.seconds(60)
-    /// One day: the unit of long pauses, of clock errors, and of forged times. A device that is suspended during a pause of
-    /// at least this length counts as sleeping for days.
+    /// One day: the unit of long pauses, of clock errors, and of forged times. A device that is suspended during a
+    /// pause of at least this length counts as sleeping for days.
     public static let day = Duration.seconds(86_400)
     /// The time after which a response from the server no longer arrives.
     public static let latestResponse = Duration.seconds(3_600)

@@ -109,7 +109,8 @@ import Testing
         }
     }
 
-    /// A push whose edits all lose makes no commit, so the restored server has lost no version. It numbers its conflicts again.
+    /// A push whose edits all lose makes no commit, so the restored server has lost no version. It numbers its
+    /// conflicts again.
     @Test(.ring(.check), .timeLimit(.minutes(15)))
     func `a device learns of each lost value after a restored server has lost only conflicts`() async throws {
         try await inTestbed(devices: ["laptop", "phone", "tablet"]) { testbed, _, _ in
@@ -158,7 +159,8 @@ import Testing
             let server = testbed.server
             let rounds = 4
             for round in 0..<rounds {
-                // Single records, because lost changes are restored one by one, and not in the groups of their transactions.
+                // Single records, because lost changes are restored one by one, and not in the groups of their
+                // transactions.
                 for number in 0..<10 { try writer.create("round.\(round).\(number)") }
                 let backup = Thread { _ = try? server.manage(["backup", "\(copies)/copy-\(round).sqlite"]) }
                 backup.start()

@@ -2,8 +2,8 @@ package import SyncModel
 
 /// A reader of CSV input whose first row names the columns.
 ///
-/// The column `key` or `id` identifies the record; in a row with both, the `id` takes precedence. The column `space` names
-/// the space of a new record. The columns `uid`, `version`, and `pending` are ignored, so that the output of
+/// The column `key` or `id` identifies the record; in a row with both, the `id` takes precedence. The column `space`
+/// names the space of a new record. The columns `uid`, `version`, and `pending` are ignored, so that the output of
 /// `record list --json`, converted to CSV without the `type` column, can be imported. All other columns are fields. The
 /// column of a field with one of these names has a prefix, such as `field.id`. An empty cell leaves its field
 /// unchanged.

@@ -4,9 +4,9 @@ import TomboloModeling
 
 /// A reader of JSON Lines, with one object per line.
 ///
-/// `type` names the collection, and `key` or `id` identifies the record; in an object with both, the `id` takes precedence.
-/// `space` names the space of a new record. `uid`, `version`, and `pending` are ignored, so that the output of
-/// `record list --json` can be imported. All other members are fields. A field with the name of one of these members
+/// `type` names the collection, and `key` or `id` identifies the record; in an object with both, the `id` takes
+/// precedence. `space` names the space of a new record. `uid`, `version`, and `pending` are ignored, so that the output
+/// of `record list --json` can be imported. All other members are fields. A field with the name of one of these members
 /// has the member `field.type`, for example.
 package struct JSONLinesImport: Sendable {
     let catalog: SchemaCatalog

@@ -305,8 +305,8 @@ struct ImportPlan {
         isolatedEdits = edits.count { $0.isIsolated }
     }
 
-    /// Returns the records that the server may reject: new ones whose ids may be used up on the server, and records that
-    /// refer to them.
+    /// Returns the records that the server may reject: new ones whose ids may be used up on the server, and records
+    /// that refer to them.
     private static func isolated(_ targets: [Target], _ perhapsRejected: Set<RecordAddress>) -> Set<RecordAddress> {
         let new = Set(targets.filter { $0.existing == nil }.map(\.address)).intersection(perhapsRejected)
         return new.union(dependents(of: new, among: targets))

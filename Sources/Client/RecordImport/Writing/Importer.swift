@@ -19,8 +19,8 @@ package struct Importer: Sendable {
     /// Creates an importer. Nothing is read or written yet.
     ///
     /// - Parameters:
-    ///   - space: The space of new records; nil for the space that a row names, or else the default one. Existing records
-    ///     stay in their space.
+    ///   - space: The space of new records; nil for the space that a row names, or else the default one. Existing
+    ///     records stay in their space.
     ///   - now: The device's wall clock.
     package init(
         store: any LocalStore, space: SpaceID?, identity: RecordIdentity, rules: @escaping Rules,

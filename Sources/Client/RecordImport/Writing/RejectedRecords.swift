@@ -3,9 +3,10 @@ import SyncModel
 
 /// The records that the server has rejected because their ids are used up, as far as the journal shows.
 ///
-/// The server rejects a transaction as a whole when one of its records was deleted or is in another space, and names the first
-/// such record. Dismissed entries count, too, because such a record never becomes free: without them, each import of a list would
-/// send the record again, and the server would reject it again, with everything else in its transaction.
+/// The server rejects a transaction as a whole when one of its records was deleted or is in another space, and names
+/// the first such record. Dismissed entries count, too, because such a record never becomes free: without them, each
+/// import of a list would send the record again, and the server would reject it again, with everything else in its
+/// transaction.
 struct RejectedRecords {
     /// Records that the server has named as deleted.
     private(set) var deleted: Set<RecordAddress> = []

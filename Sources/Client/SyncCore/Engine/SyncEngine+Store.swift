@@ -71,7 +71,8 @@ extension SyncEngine {
         }
     }
 
-    /// Updates the contact in the status and in the store. If the store fails, the change is lost at the end of the run.
+    /// Updates the contact in the status and in the store. If the store fails, the change is lost at the end of the
+    /// run.
     func note(_ change: ContactChange) {
         let now = runtime.now()
         var change = change

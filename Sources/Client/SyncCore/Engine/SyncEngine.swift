@@ -89,8 +89,8 @@ public actor SyncEngine {
     /// Ends most waits early. A pause that the server asked for stays, and so do the waits after repeated
     /// renewals of the identity and repeated resets of a cursor.
     ///
-    /// - Returns: The number of the request. `SyncStatus.answeredRequests` reaches it when the device has everything that
-    ///   the server then sent.
+    /// - Returns: The number of the request. `SyncStatus.answeredRequests` reaches it when the device has everything
+    ///   that the server then sent.
     @discardableResult public nonisolated func syncNow() -> Int {
         // Counted first: a pull that begins after the event is handled has begun after this call.
         let number = requests.withLock { count in

@@ -69,8 +69,8 @@ package struct HintsMachine: Hashable, Sendable {
     ///   ask.
     mutating func ended(_ stream: Serial, retryAfter: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard self.stream == stream else { return [] }
-        // The server begins each stream with a hint, so a hint does not show that streams last. If a proxy ends each stream
-        // after its first hint, the waits must grow.
+        // The server begins each stream with a hint, so a hint does not show that streams last. If a proxy ends each
+        // stream after its first hint, the waits must grow.
         if let openSince, turn.now - openSince >= turn.policy.pollInterval { backoff.reset() }
         openSince = nil
         endsSinceHint += 1

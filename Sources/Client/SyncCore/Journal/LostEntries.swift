@@ -108,7 +108,8 @@ package struct LostEntries: Sendable {
     ///   - obstacles: The changes that cannot be restored without the other entries, with the reasons. The reason
     ///     `outdated` does not apply to an edit that replaced the last added value of its field.
     ///   - shown: The fields that the entry's updates set, as they are now.
-    ///   - replacements: The ids of the records that have replaced deleted records of the entry. A restore writes to them.
+    ///   - replacements: The ids of the records that have replaced deleted records of the entry. A restore writes to
+    ///     them.
     package mutating func add(
         _ number: Int64, _ changes: Transaction, obstacles: [LostChange: Obstacle],
         shown: [LostChange: ShownField] = [:], replacements: [RecordAddress: RecordID] = [:]

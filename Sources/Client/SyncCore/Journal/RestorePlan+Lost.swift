@@ -54,8 +54,8 @@ extension RestorePlan {
         return try rest.compactMap { try postponingReferences(of: $0) }
     }
 
-    /// Postpones the optional references that an update sets to records that cannot be restored. Another device may still
-    /// bring these records back.
+    /// Postpones the optional references that an update sets to records that cannot be restored. Another device may
+    /// still bring these records back.
     ///
     /// - Returns: the rest of the update; nil if nothing is left. A create is returned whole.
     private mutating func postponingReferences(of mutation: Mutation) throws -> Mutation? {

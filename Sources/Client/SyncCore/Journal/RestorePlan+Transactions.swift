@@ -15,9 +15,9 @@ extension RestorePlan {
                 continue
             }
             switch mutation.intent {
-            // A create gets a new id only if its id is used up: a record of another space has it, or the server rejected
-            // the create because of it. Other creates keep their ids, because other entries refer to them. A rejection
-            // without a position is about the whole transaction.
+            // A create gets a new id only if its id is used up: a record of another space has it, or the server
+            // rejected the create because of it. Other creates keep their ids, because other entries refer to them. A
+            // rejection without a position is about the whole transaction.
             case .create where current != nil: replace(address)
             case .create where rejection?.isOfUsedID == true && (rejection?.mutation ?? position) == position:
                 replace(address)
@@ -64,8 +64,8 @@ extension RestorePlan {
 
     /// Writes the losing values over the current records, and creates deleted records again under new ids.
     ///
-    /// Each value is restored independently. Values of a deleted record that cannot be created again are postponed, as are
-    /// required references to such a record. Throws if no other value is left.
+    /// Each value is restored independently. Values of a deleted record that cannot be created again are postponed, as
+    /// are required references to such a record. Throws if no other value is left.
     ///
     /// - Parameter number: The number of the entry.
     mutating func restoreLosers(of conflicts: [FieldConflict], of number: Int64) throws {
@@ -142,8 +142,8 @@ extension RestorePlan {
         }
     }
 
-    /// Returns why a deleted record cannot be created again from `values` and the values that the entry has of it; nil if
-    /// it can.
+    /// Returns why a deleted record cannot be created again from `values` and the values that the entry has of it; nil
+    /// if it can.
     private func obstacle(
         toCreating address: RecordAddress, with values: Patch, _ number: Int64
     ) throws -> StoreError? {

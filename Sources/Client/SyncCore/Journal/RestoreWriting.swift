@@ -78,8 +78,8 @@ package struct RestoreWriting: Sendable {
                 if waiting.count > 1 { return }
                 last = waiting.popFirst() ?? []
             }
-            // The values that the updates replace count, too, and only the store knows them. Creates, which come first, stay
-            // together, and so do deletes.
+            // The values that the updates replace count, too, and only the store knows them. Creates, which come first,
+            // stay together, and so do deletes.
             if let border = last.border {
                 waiting = ([Array(last[..<border]), Array(last[border...])] + waiting)[...]
                 return
@@ -120,8 +120,8 @@ package struct RestoreWriting: Sendable {
 }
 
 extension [RecordEdit] {
-    /// The position at which edits that are too large are split: where the updates begin or end, or in the middle if all are
-    /// updates. Nil if the edits must stay together.
+    /// The position at which edits that are too large are split: where the updates begin or end, or in the middle if
+    /// all are updates. Nil if the edits must stay together.
     fileprivate var border: Int? {
         guard let first, let border = firstIndex(where: { $0.isUpdate != first.isUpdate }) else {
             return count > 1 && first?.isUpdate == true ? count / 2 : nil

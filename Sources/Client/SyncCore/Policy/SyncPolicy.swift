@@ -24,8 +24,9 @@ public struct SyncPolicy: Hashable, Sendable {
     /// The waits after failures. Each machine counts its own failures.
     public var backoff = BackoffPolicy()
     /// How long to wait before asking again when the server refuses the credentials or speaks another protocol. Only a
-    /// person can fix either; the application then calls `credentialsChanged`. If a gateway may have sent the refusal, the
-    /// device retries with the normal back-off, but waits no longer than this, unless the response asked for a longer pause.
+    /// person can fix either; the application then calls `credentialsChanged`. If a gateway may have sent the refusal,
+    /// the device retries with the normal back-off, but waits no longer than this, unless the response asked for a
+    /// longer pause.
     public var refusalRetry = Duration.seconds(300)
     /// Number of immediate recoveries in a row without progress (a fresh snapshot, a renewed identity, another hello, a
     /// repeated push) before each further one waits for its back-off.

@@ -99,14 +99,14 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Starts a pull, or notes that one must follow the current operation.
     ///
-    /// Does nothing while the brake holds. A wait ends early only for `.contact` and `.request`, and only if its obstacle
-    /// permits.
+    /// Does nothing while the brake holds. A wait ends early only for `.contact` and `.request`, and only if its
+    /// obstacle permits.
     mutating func requested(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         var isHint = false
         if case .hint(let version) = reason {
             guard version > head else {
-                // Either the hint is older than the last pull, or the server was restored from a backup while the stream
-                // of hints stayed open.
+                // Either the hint is older than the last pull, or the server was restored from a backup while the
+                // stream of hints stayed open.
                 return version < head ? pollSooner(&turn) : []
             }
             hinted.note(version)
@@ -199,8 +199,8 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Records that the server has confirmed a transaction. Pulls send the receipt until the cursor is beyond its version, and
-    /// again when the cursor is lost.
+    /// Records that the server has confirmed a transaction. Pulls send the receipt until the cursor is beyond its
+    /// version, and again when the cursor is lost.
     mutating func confirmed(by receipt: CommitReceipt) {
         stored = stored.confirmed(by: receipt)
     }

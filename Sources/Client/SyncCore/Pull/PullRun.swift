@@ -17,9 +17,9 @@ package struct PullRun: Hashable, Sendable {
     static let mostChanges = Int(SnapshotExtent.mostRows)
     /// Maximum of `sparsePages` in one run. A server that keeps 100,000 notices sends them in 1,000 pages.
     static let mostSparsePages = 2_000
-    /// A page is sparse when it changes fewer records than the requested rows divided by this number: fewer than 3 of 1,000
-    /// rows. A page of records larger than about 1.4 MiB is therefore counted as sparse, too. As many of them as a run may
-    /// have hold gigabytes.
+    /// A page is sparse when it changes fewer records than the requested rows divided by this number: fewer than 3 of
+    /// 1,000 rows. A page of records larger than about 1.4 MiB is therefore counted as sparse, too. As many of them as
+    /// a run may have hold gigabytes.
     private static let sparseFraction = 256
 
     /// Counts a page after which the machine pulls again at once.

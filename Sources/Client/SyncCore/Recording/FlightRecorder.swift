@@ -5,8 +5,8 @@ package import SyncModel
 /// The engine owns the recorder as a value and calls it on its actor, in the order of the turns, never concurrently.
 /// Implementations must not block for long: turns that cannot be kept are lost, and the sync goes on.
 package protocol FlightRecorder: Sendable {
-    /// Records one turn. Turns may stay in memory until `save`. A recorder with too many turns in memory saves or drops them
-    /// earlier.
+    /// Records one turn. Turns may stay in memory until `save`. A recorder with too many turns in memory saves or drops
+    /// them earlier.
     mutating func record(_ turn: SessionTurn)
 
     /// Whether recorded turns exist that are not durable yet.

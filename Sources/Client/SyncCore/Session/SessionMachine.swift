@@ -274,8 +274,8 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + checkContact(&turn)
     }
 
-    /// Pulls one space now, because the server may be gone. If it is, the pull fails, and the status says so long before
-    /// the next poll.
+    /// Pulls one space now, because the server may be gone. If it is, the pull fails, and the status says so long
+    /// before the next poll.
     private mutating func checkContact(_ turn: inout Turn) -> [SyncAction] {
         guard let index = pulls.firstIndex(where: \.isResting) else { return [] }
         return pulls[index].requested(by: .contact, hello: contact, &turn)
@@ -375,9 +375,9 @@ package struct SessionMachine: Hashable, Sendable {
         return hello
     }
 
-    /// Whether this session knows that something was, or may soon be, exchanged with a server. Until then, another account
-    /// may take the database: a hello alone transfers nothing, and its answer may have been forged, or the token wrong. The
-    /// store decides.
+    /// Whether this session knows that something was, or may soon be, exchanged with a server. Until then, another
+    /// account may take the database: a hello alone transfers nothing, and its answer may have been forged, or the
+    /// token wrong. The store decides.
     ///
     /// A page that is on its way belongs to the account that has requested it, so that account stays until the page is
     /// applied.

@@ -86,9 +86,9 @@ public protocol EngineStore: Sendable {
     ///
     /// Everything that this device has written stays, with the values that it replaced: unanswered transactions in the
     /// outbox, rejected and cancelled ones in the journal. Answered transactions leave the outbox, because no page will
-    /// show them. If only a lost history has shown the data, the values that this device wrote go to the journal, because
-    /// the server may have lost them. Another call removes the transactions that have been answered since; if there are
-    /// none, it changes nothing.
+    /// show them. If only a lost history has shown the data, the values that this device wrote go to the journal,
+    /// because the server may have lost them. Another call removes the transactions that have been answered since; if
+    /// there are none, it changes nothing.
     ///
     /// - Parameters:
     ///   - epoch: The history in which access was denied. If the store follows another history, nothing changes.

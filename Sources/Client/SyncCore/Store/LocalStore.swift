@@ -23,8 +23,8 @@ public protocol LocalStore: Sendable {
     ///   with a value of another type.
     func records(matching query: RecordQuery) throws(StoreError) -> [Record]
 
-    /// Calls `body` with each matching record, in the order of the query. All records are of the same moment, but only one
-    /// is in memory at a time. `body` must not use the store.
+    /// Calls `body` with each matching record, in the order of the query. All records are of the same moment, but only
+    /// one is in memory at a time. `body` must not use the store.
     func forEachRecord(matching query: RecordQuery, _ body: @Sendable (Record) -> Void) throws(StoreError)
 
     /// Returns the number of matching records, ignoring `limit` and `offset`.
@@ -33,7 +33,8 @@ public protocol LocalStore: Sendable {
     /// Returns the space in which a record lives, or nil when it does not exist on this device. Write its edits there.
     func space(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> SpaceID?
 
-    /// Returns the id under which a restore of a journal entry has created a deleted record again, or nil when none has.
+    /// Returns the id under which a restore of a journal entry has created a deleted record again, or nil when none
+    /// has.
     ///
     /// That record may have been deleted, too.
     func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> RecordID?
@@ -110,8 +111,8 @@ public protocol LocalStore: Sendable {
     /// values are known.
     ///
     /// - Parameters:
-    ///   - left: Changes of a lost entry that are not restored. They stay in the journal, in a new entry. If the entry has
-    ///     no others, it stays as it is, and nothing is written.
+    ///   - left: Changes of a lost entry that are not restored. They stay in the journal, in a new entry. If the entry
+    ///     has no others, it stays as it is, and nothing is written.
     ///   - newID: Makes the id of a record.
     /// - Returns: The places of the new transactions in the outbox; empty when nothing would change.
     /// - Throws: `StoreError` with the code `missingEntry`; `entryIsFrozen` when the entry has been restored already;
@@ -127,7 +128,8 @@ public protocol LocalStore: Sendable {
     /// The state is checked in the transaction of the write. Of several callers, in any processes, one succeeds.
     ///
     /// - Returns: The places of the new transactions in the outbox; empty when nothing would change.
-    /// - Throws: `entryIsFrozen` when the entry has been restored or dismissed already; or an error that `restore` throws.
+    /// - Throws: `entryIsFrozen` when the entry has been restored or dismissed already; or an error that `restore`
+    ///   throws.
     func retry(
         journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence]
@@ -146,8 +148,8 @@ public protocol LocalStore: Sendable {
         now: WallTime
     ) throws(StoreError) -> OutboxSequence?
 
-    /// Returns the references that restores have left out, ordered by record. A later restore sets one only if its field
-    /// has not changed since.
+    /// Returns the references that restores have left out, ordered by record. A later restore sets one only if its
+    /// field has not changed since.
     func droppedReferences() throws(StoreError) -> [DroppedReference]
 
     /// Returns the client ids under which this device pushes and has pushed, the current one first.
@@ -185,8 +187,9 @@ public protocol LocalStore: Sendable {
     ///
     /// - Returns: The number of removed records; nil when the device does not follow the space. Nothing changes then.
     /// - Throws: `unsentWrites` when only this device has something of the space: transactions that the server has not
-    ///   answered, active entries of the journal about lost, merged, or overwritten values or removed notices, or records
-    ///   that the current history has not shown. `invalidValue` for the space `default`, which every device follows.
+    ///   answered, active entries of the journal about lost, merged, or overwritten values or removed notices, or
+    ///   records that the current history has not shown. `invalidValue` for the space `default`, which every device
+    ///   follows.
     func unfollow(_ space: SpaceID) throws(StoreError) -> Int?
 
     /// Publishes what each commit touched, once the commit is durable. Commits of other processes arrive some

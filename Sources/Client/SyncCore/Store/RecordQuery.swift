@@ -50,8 +50,8 @@ extension RecordQuery {
             return
                 "the cursor has \(cursor.values.count) values, and the order of the query has \(orders.total.count) keys"
         }
-        // The filter of the cursor does not count toward the limits of the query: a query that has a first page has all.
-        // The limit of the sort keys bounds its size.
+        // The filter of the cursor does not count toward the limits of the query: a query that has a first page has
+        // all. The limit of the sort keys bounds its size.
         return after.typeProblem(in: schema)
     }
 
@@ -61,8 +61,8 @@ extension RecordQuery {
         return filter && after
     }
 
-    /// Evaluates the query over records in any order, for sources without a database. Records do not tell their space, so
-    /// the caller passes only those of the query's space.
+    /// Evaluates the query over records in any order, for sources without a database. Records do not tell their space,
+    /// so the caller passes only those of the query's space.
     public func matches(among records: some Sequence<Record>, schema: ModelSchema) -> [Record] {
         let filter = completeFilter
         let sorted = records.filter { filter.matches($0, schema: schema) }

@@ -38,7 +38,8 @@ public struct StoreError: Error, Hashable, Sendable {
         case journalFull
         /// The outbox or the journal has no such entry.
         case missingEntry
-        /// The transaction has been sent and cannot be cancelled, or somebody has decided about the journal entry already.
+        /// The transaction has been sent and cannot be cancelled, or somebody has decided about the journal entry
+        /// already.
         case entryIsFrozen
         /// The space holds writes that only this device has.
         case unsentWrites

@@ -51,8 +51,8 @@ extension StoredSpace {
         return receipt
     }
 
-    /// The receipt, unless the cursor is beyond its version. A server that has the later commits has the transaction of the
-    /// receipt, too. At the same version, the transaction may have made no commit, and only the receipt proves it.
+    /// The receipt, unless the cursor is beyond its version. A server that has the later commits has the transaction of
+    /// the receipt, too. At the same version, the transaction may have made no commit, and only the receipt proves it.
     package var neededReceipt: CommitReceipt? {
         guard let receipt, cursor == nil || receipt.version >= version else { return nil }
         return receipt

@@ -2,8 +2,8 @@ import SyncCore
 public import SyncModel
 public import TomboloModeling
 
-/// A merge in which values lost against an edit or a deletion of another device, or of another program on this device. The
-/// lost values can be restored.
+/// A merge in which values lost against an edit or a deletion of another device, or of another program on this device.
+/// The lost values can be restored.
 public struct MergedWrite: Identifiable, Sendable {
     /// The number of the entry in the journal.
     public let id: Int64

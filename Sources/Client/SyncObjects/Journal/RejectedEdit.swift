@@ -79,8 +79,8 @@ public final class RejectedEdit {
         transaction.edit(object)
     }
 
-    /// Returns the id under which a record exists now: that of its new draft, or the one under which an earlier decision
-    /// has created it again.
+    /// Returns the id under which a record exists now: that of its new draft, or the one under which an earlier
+    /// decision has created it again.
     private func current(_ record: RecordAddress) throws(ModelError) -> RecordID {
         if let draft = drafts[record] { return draft }
         return try live.decide { store in

@@ -59,14 +59,14 @@ public struct RejectedWrite: Identifiable, Sendable {
 
     /// Writes the transaction again, over the current values.
     ///
-    /// - Throws: `alreadyDecided` if somebody has retried, edited, or discarded it, in this process or another one; or a
-    ///   `ModelError` of the local store, for example when a record to which the transaction refers is gone.
+    /// - Throws: `alreadyDecided` if somebody has retried, edited, or discarded it, in this process or another one; or
+    ///   a `ModelError` of the local store, for example when a record to which the transaction refers is gone.
     public func retry() throws(ModelError) {
         try objects.retry(journal: id)
     }
 
-    /// Accepts the rejection: the attempted values are not written, and the rejection is not reported again. Does nothing
-    /// if somebody has retried, edited, or discarded it.
+    /// Accepts the rejection: the attempted values are not written, and the rejection is not reported again. Does
+    /// nothing if somebody has retried, edited, or discarded it.
     public func discard() throws(ModelError) {
         try objects.dismiss(journal: id)
     }
@@ -74,15 +74,15 @@ public struct RejectedWrite: Identifiable, Sendable {
     /// Writes corrected values in place of the rejected ones.
     ///
     /// The attempted values are staged again: `body` finds the objects with ``RejectedEdit/objects(_:)``, and corrects
-    /// them. All objects are written in one transaction, which discards the rejection, too. Unsaved edits that the attempted
-    /// values have replaced are unsaved edits again afterwards.
+    /// them. All objects are written in one transaction, which discards the rejection, too. Unsaved edits that the
+    /// attempted values have replaced are unsaved edits again afterwards.
     ///
     /// A record whose creation was rejected is created under a new id. Later, other rejected transactions that refer to
     /// it are retried and edited with a reference to the new record.
     ///
-    /// - Throws: `alreadyDecided` if somebody has retried, edited, or discarded the rejection, in this process or another
-    ///   one. Otherwise a `ModelError`, or the error that `body` throws; the rejection then stays, and so do unsaved
-    ///   edits of its objects.
+    /// - Throws: `alreadyDecided` if somebody has retried, edited, or discarded the rejection, in this process or
+    ///   another one. Otherwise a `ModelError`, or the error that `body` throws; the rejection then stays, and so do
+    ///   unsaved edits of its objects.
     @discardableResult public func edit(_ body: (RejectedEdit) throws -> Void) async throws -> Receipt {
         try await objects.correct(transaction, of: id, body)
     }

@@ -2,9 +2,9 @@ import SyncConcurrency
 
 /// A mutex for async bodies, which run one at a time. Without contention, it costs almost nothing.
 ///
-/// The lock is passed to the next waiter in order of arrival. A waiter that runs on an actor is an exception: its actor may
-/// be busy for long, or wait for another write, and all others would have to wait for it. It is woken while others take
-/// the lock, and gets the lock in turn only after it has come too late some times.
+/// The lock is passed to the next waiter in order of arrival. A waiter that runs on an actor is an exception: its actor
+/// may be busy for long, or wait for another write, and all others would have to wait for it. It is woken while others
+/// take the lock, and gets the lock in turn only after it has come too late some times.
 ///
 /// A caller that is cancelled while it waits still gets its turn, and its body sees the cancellation.
 final class AsyncMutex: Sendable {

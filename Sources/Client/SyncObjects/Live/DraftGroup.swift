@@ -4,8 +4,8 @@ import SyncModel
 /// Drafts that refer to one another, kept alive together while any of them is in use.
 ///
 /// The live objects of drafts hold their group, and so does the cell of a record that refers to drafts. The group holds
-/// the cells of the drafts, which hold neither the objects nor the group. When drafts of two groups refer to each other,
-/// the groups are joined: one keeps all members, and the other forwards to it.
+/// the cells of the drafts, which hold neither the objects nor the group. When drafts of two groups refer to each
+/// other, the groups are joined: one keeps all members, and the other forwards to it.
 final class DraftGroup: Sendable {
     private struct State: Sendable {
         var members: [RecordID: LiveCell] = [:]

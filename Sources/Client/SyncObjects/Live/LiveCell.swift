@@ -21,8 +21,8 @@ final class LiveCell: Sendable {
         var shown: Record?
         /// Values that were set here and not written yet.
         var edits: Patch
-        /// The fields of `edits` as they were shown when they were first set. What the source has shown since is hidden by
-        /// the edits, so their author has not seen it.
+        /// The fields of `edits` as they were shown when they were first set. What the source has shown since is hidden
+        /// by the edits, so their author has not seen it.
         var seen: [FieldName: SeenField] = [:]
         /// The values that this cell has written and that no server has shown yet.
         var own: [FieldName: FieldValue] = [:]
@@ -41,7 +41,8 @@ final class LiveCell: Sendable {
         /// The latest read of the source that was applied.
         var lastRead = ReadSequence.none
         weak var group: DraftGroup?
-        /// Keeps the group of a record that refers to drafts. The objects of a draft keep its group, which holds the cell.
+        /// Keeps the group of a record that refers to drafts. The objects of a draft keep its group, which holds the
+        /// cell.
         var keptGroup: DraftGroup?
 
         func staged(_ field: FieldName) -> StagedField {
@@ -168,20 +169,20 @@ final class LiveCell: Sendable {
 
     var lastWrite: Written? { read { $0.lastWrite } }
 
-    /// The cell that shows the record: this one, unless it was redirected. A cell with an id is never redirected, so a cell
-    /// whose edits were collected stays the same during its write.
+    /// The cell that shows the record: this one, unless it was redirected. A cell with an id is never redirected, so a
+    /// cell whose edits were collected stays the same during its write.
     var current: LiveCell { state.withLock { $0.successor } ?? self }
 
     var shown: Record? { read { $0.shown } }
 
-    /// The record as the source last showed it, and the fields that were set and not written yet as they were shown when
-    /// they were first set.
+    /// The record as the source last showed it, and the fields that were set and not written yet as they were shown
+    /// when they were first set.
     var shownToAuthors: (record: Record?, seen: [FieldName: SeenField]) { read { ($0.shown, $0.seen) } }
 
     /// Whether a record to which this one refers is deleted.
     ///
-    /// - Parameter presence: the presence of the other record. If nobody has held its object since before the delete, its
-    ///   object is a placeholder.
+    /// - Parameter presence: the presence of the other record. If nobody has held its object since before the delete,
+    ///   its object is a placeholder.
     func isDeleted(_ presence: Presence) -> Bool {
         switch presence {
         case .gone: true

@@ -75,8 +75,8 @@ extension LiveObjects {
 
     /// Carries out a write, perhaps together with those of others.
     ///
-    /// The write takes its place in the queue, and without contention collects its edits, on the actor of the caller. So
-    /// the calls of one actor keep their order, and other code of the actor cannot change the edits meanwhile.
+    /// The write takes its place in the queue, and without contention collects its edits, on the actor of the caller.
+    /// So the calls of one actor keep their order, and other code of the actor cannot change the edits meanwhile.
     private func carryOut(_ work: WaitingWrite.Work) async throws(ModelError) -> Receipt {
         // Without groups, a task carries out its own write only, whose request ends if that task is cancelled.
         guard source.largestWriteGroup > 1 else { return try await carryOutAlone(work) }
@@ -95,8 +95,8 @@ extension LiveObjects {
         }
     }
 
-    /// Waits for the lock, and writes what is left. Runs on no actor, because the actor of one caller may be too busy to
-    /// write for all.
+    /// Waits for the lock, and writes what is left. Runs on no actor, because the actor of one caller may be too busy
+    /// to write for all.
     @concurrent private func waitForResult(of write: WaitingWrite) async throws(ModelError) -> Receipt {
         try await writes.withLock { () async throws(ModelError) in try await result(of: write) }
     }

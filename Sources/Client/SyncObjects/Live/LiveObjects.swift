@@ -186,8 +186,9 @@ public final class LiveObjects: Sendable {
         case .here(let record):
             if let object = registered(kind, .id(record.id)) {
                 let wasHere = object.cell.presence == .here
-                // A source without changes does not report what a query has found, so arrivals are published here. Changed
-                // values are not: an observed query reads again after each publication, and would cause the next one.
+                // A source without changes does not report what a query has found, so arrivals are published here.
+                // Changed values are not: an observed query reads again after each publication, and would cause the
+                // next one.
                 if object.cell.show(found, reading), source.changes == nil, !wasHere { publish(object.cell) }
                 return object
             }

@@ -4,8 +4,8 @@ import SyncCore
 /// The presence of one object now, and after each change that was written or arrived.
 ///
 /// The sequence ends when the object is gone, the client is closed, or the task is cancelled. Setting a value without
-/// writing it does not wake a waiting reader, but causes an element at the next call of `next`, or at the next change of
-/// the record.
+/// writing it does not wake a waiting reader, but causes an element at the next call of `next`, or at the next change
+/// of the record.
 public struct ObjectUpdates: AsyncSequence, Sendable {
     public typealias Element = Presence
     public typealias Failure = Never

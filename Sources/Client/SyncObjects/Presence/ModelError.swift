@@ -30,7 +30,8 @@ public struct ModelError: Error, Hashable, Sendable {
         case gone
         /// `create` was called on an object that already exists.
         case alreadyExists
-        /// Somebody has decided about the entry of the journal already, in this process or another one. Nothing was written.
+        /// Somebody has decided about the entry of the journal already, in this process or another one. Nothing was
+        /// written.
         case alreadyDecided
         /// The server rejected the transaction. It is in the journal, if there is one.
         case rejected

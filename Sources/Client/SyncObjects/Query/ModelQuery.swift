@@ -65,11 +65,11 @@ public struct ModelQuery<M: Model>: Sendable {
         }
     }
 
-    /// Returns the query for the objects after this one in the order of the query; nil means from the start. Replaces an
-    /// earlier position.
+    /// Returns the query for the objects after this one in the order of the query; nil means from the start. Replaces
+    /// an earlier position.
     ///
-    /// The page neither repeats nor skips an object when others are created or deleted between two pages. Its position is
-    /// that of the values that the object has when the query runs; `cursor(of:)` keeps a position. It costs the same
+    /// The page neither repeats nor skips an object when others are created or deleted between two pages. Its position
+    /// is that of the values that the object has when the query runs; `cursor(of:)` keeps a position. It costs the same
     /// wherever it is, if the first sort key is a field with an index, or if there are no sort keys, unless a condition
     /// uses the index of another field.
     public func after(_ object: Live<M>?) -> ModelQuery {
@@ -86,7 +86,8 @@ public struct ModelQuery<M: Model>: Sendable {
         with { $0.query.limit = count }
     }
 
-    /// Returns the query without its first `count` objects. A negative number counts as 0. For pages, `after` is faster.
+    /// Returns the query without its first `count` objects. A negative number counts as 0. For pages, `after` is
+    /// faster.
     public func offset(_ count: Int) -> ModelQuery {
         with { $0.query.offset = count }
     }

@@ -83,15 +83,15 @@ public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
 }
 
 extension [RecordID] {
-    /// Returns the smallest set of ids whose removal gives both lists the same order: all ids outside a longest increasing
-    /// subsequence of the former positions. Of two objects that are swapped, the former first one has moved.
+    /// Returns the smallest set of ids whose removal gives both lists the same order: all ids outside a longest
+    /// increasing subsequence of the former positions. Of two objects that are swapped, the former first one has moved.
     ///
     /// - Parameter former: The same ids in their former order.
     func displaced(from former: [RecordID]) -> Set<RecordID> {
         let order = Dictionary(former.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         let positions = compactMap { order[$0] }
-        // `starts[n]` is the index of the greatest start of an increasing subsequence of n + 1 positions, in the part of
-        // the list that has been read, from its end.
+        // `starts[n]` is the index of the greatest start of an increasing subsequence of n + 1 positions, in the part
+        // of the list that has been read, from its end.
         var starts: [Int] = []
         var next: [Int?] = [Int?](repeating: nil, count: positions.count)
         for index in positions.indices.reversed() {

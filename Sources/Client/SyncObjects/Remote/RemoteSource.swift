@@ -76,8 +76,8 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    /// Pulls all records of the source's space, and returns those that match the query, in its order. A query of another
-    /// space finds none.
+    /// Pulls all records of the source's space, and returns those that match the query, in its order. A query of
+    /// another space finds none.
     ///
     /// - Throws: `tooMuch` if the collection has more than 10,000 records, `invalidValue` if there is no such
     ///   collection, or the failure of the transport.
@@ -324,8 +324,8 @@ public final class RemoteSource: ModelSource {
         return WriteTicket(sequence: nil, shown: shown)
     }
 
-    /// Returns a record with the values of an own write. Its version stays that of the last read: others may have changed
-    /// other fields since, and a delete must not claim to have seen them.
+    /// Returns a record with the values of an own write. Its version stays that of the last read: others may have
+    /// changed other fields since, and a delete must not claim to have seen them.
     private static func record(
         _ shown: Record, afterOwn patch: Patch, at version: Version, _ schema: ModelSchema
     ) -> Record {

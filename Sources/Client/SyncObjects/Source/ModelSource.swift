@@ -42,8 +42,8 @@ public protocol ModelSource: Sendable {
     /// edits may be empty.
     ///
     /// - Parameter now: The device's wall clock.
-    /// - Throws: `alreadyDecided` when somebody has decided about the entry; `noServer` when the source has no journal; or
-    ///   the failure of the source.
+    /// - Throws: `alreadyDecided` when somebody has decided about the entry; `noServer` when the source has no journal;
+    ///   or the failure of the source.
     func write(
         _ edits: [ModelEdit], correcting correction: JournalCorrection, now: WallTime
     ) async throws(ModelError) -> WriteTicket

@@ -87,7 +87,8 @@ public struct StoredSource: ModelSource {
         LocalWrite(edits.map(\.edit), seen: seen(by: edits), in: try space(of: edits))
     }
 
-    /// Returns the fields as the authors saw them: those that an update sets, and all fields of a record that is deleted.
+    /// Returns the fields as the authors saw them: those that an update sets, and all fields of a record that is
+    /// deleted.
     private func seen(by edits: [ModelEdit]) -> SeenFields {
         var seen: SeenFields = [:]
         for edit in edits {

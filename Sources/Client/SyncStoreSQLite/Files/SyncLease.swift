@@ -41,8 +41,8 @@ public final class SyncLease: Sendable {
 
     /// Asks the process that syncs the database at `file` to sync now.
     ///
-    /// The request is a new modification time of the lock file. The `ExternalChangeWatcher` of the other process notices
-    /// it, and nothing has to be written to a disk that may be full.
+    /// The request is a new modification time of the lock file. The `ExternalChangeWatcher` of the other process
+    /// notices it, and nothing has to be written to a disk that may be full.
     public static func requestSync(file: String) throws(StoreError) {
         let path = DatabaseFiles(path: file).syncLock
         guard utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOENT else {

@@ -18,8 +18,8 @@ struct QuerySQL: Sendable {
         fileprivate let values: [FieldValue]
     }
 
-    /// - Parameter lacksValues: returns whether a record lacks the value of an indexed field. If none does, the filter and
-    ///   the order can use the index.
+    /// - Parameter lacksValues: returns whether a record lacks the value of an indexed field. If none does, the filter
+    ///   and the order can use the index.
     init(
         _ query: RecordQuery, table: RecordTable, lacksValues: (FieldSchema) throws -> Bool = { _ in true }
     ) throws {
@@ -149,8 +149,8 @@ extension RecordQuery {
     /// Returns filters for parts of the result: each record matches one, and those of one part come before those of the
     /// next. The first key of the order is a field whose index gives the order.
     ///
-    /// After a cursor, each part is one range of the index. As a single filter, SQLite would read the index from its start,
-    /// or from the first record with the value of the cursor, so later pages would take longer.
+    /// After a cursor, each part is one range of the index. As a single filter, SQLite would read the index from its
+    /// start, or from the first record with the value of the cursor, so later pages would take longer.
     fileprivate func parts(in schema: ModelSchema) -> [RecordFilter] {
         let keys = orders.total
         guard let cursor, let value = cursor.values.first, case .field(let name) = keys[0].term,

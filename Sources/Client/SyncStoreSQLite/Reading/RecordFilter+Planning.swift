@@ -4,8 +4,8 @@ extension RecordFilter {
     /// Returns the filter without the tests for missing values that are the same for all records, because no record
     /// lacks the value.
     ///
-    /// A comparison that the default of its field meets also accepts records without a value. With this alternative, SQLite
-    /// cannot read matching records in the order of the field's index.
+    /// A comparison that the default of its field meets also accepts records without a value. With this alternative,
+    /// SQLite cannot read matching records in the order of the field's index.
     ///
     /// - Parameter isComplete: Returns whether all records have a value in the field.
     func withoutNeedlessTests(_ isComplete: (FieldName) throws -> Bool) rethrows -> RecordFilter {
@@ -21,8 +21,8 @@ extension RecordFilter {
         }
     }
 
-    /// - Parameter isMissing: Whether the tests to leave out are met by a missing value. In a list of alternatives, these are
-    ///   never true; in a list of requirements, the others are always true.
+    /// - Parameter isMissing: Whether the tests to leave out are met by a missing value. In a list of alternatives,
+    ///   these are never true; in a list of requirements, the others are always true.
     private static func rest(
         of parts: [RecordFilter], without isMissing: Bool, _ isComplete: (FieldName) throws -> Bool
     ) rethrows -> [RecordFilter] {
@@ -46,9 +46,9 @@ extension RecordFilter {
 
     /// Returns whether records should be searched by a range of values of one field, and then sorted by another.
     ///
-    /// SQLite knows nothing about the values of a table. Between an index that gives the order and one that is searched by
-    /// a range without an end, it chooses the order, and reads all records. That is right only if a limit ends the list
-    /// soon.
+    /// SQLite knows nothing about the values of a table. Between an index that gives the order and one that is searched
+    /// by a range without an end, it chooses the order, and reads all records. That is right only if a limit ends the
+    /// list soon.
     ///
     /// - Parameters:
     ///   - order: The first key of the order.
@@ -75,8 +75,8 @@ extension RecordFilter {
         return hasRange && !hasBetterPlan
     }
 
-    /// Returns whether the filter selects few records by itself, as far as one can tell: by an equality, a list, a prefix,
-    /// or a range with two ends, in an indexed field other than the first key of the order.
+    /// Returns whether the filter selects few records by itself, as far as one can tell: by an equality, a list, a
+    /// prefix, or a range with two ends, in an indexed field other than the first key of the order.
     func isSelective(apartFrom order: RecordTerm, isIndexed: (FieldName) -> Bool) -> Bool {
         var lower: Set<FieldName> = []
         var upper: Set<FieldName> = []

@@ -4,9 +4,9 @@ import SyncModel
 
 /// A record as the server last showed it, while changes of it are pending.
 ///
-/// If the only pending changes are edits since then, the base is not stored: it is the row, with the edits undone. Each edit
-/// holds the value before it, and does not change the row's versions. A record that no server has shown has version 0, and so
-/// have records of a lost history, whose bases are always stored.
+/// If the only pending changes are edits since then, the base is not stored: it is the row, with the edits undone. Each
+/// edit holds the value before it, and does not change the row's versions. A record that no server has shown has
+/// version 0, and so have records of a lost history, whose bases are always stored.
 enum Base: Hashable {
     /// No server has shown the record.
     case absent
@@ -18,8 +18,8 @@ enum Base: Hashable {
         if case .shown(let record) = self { record } else { nil }
     }
 
-    /// Returns the base of a record with pending changes, and the key of the space in which the server has shown the record;
-    /// nil if no server has shown it.
+    /// Returns the base of a record with pending changes, and the key of the space in which the server has shown the
+    /// record; nil if no server has shown it.
     ///
     /// - Parameter transaction: returns the transaction of an outbox entry.
     static func read(

@@ -79,12 +79,13 @@ struct RecordTable: Sendable {
     var name: String { model.collection.rawValue }
     var quoted: String { Self.quote(name) }
 
-    /// Returns SQL that sets the fields at `positions` in the model to the first parameters, in the row whose key is the last
-    /// one.
+    /// Returns SQL that sets the fields at `positions` in the model to the first parameters, in the row whose key is
+    /// the last one.
     ///
     /// A column that is not named costs nothing, and neither do its indexes, such as that of the uid.
     ///
-    /// - Parameter setsVersions: whether the first two parameters are the record's version and the versions of its fields.
+    /// - Parameter setsVersions: whether the first two parameters are the record's version and the versions of its
+    ///   fields.
     private func update(of positions: [Int], setsVersions: Bool) -> String {
         var sql = "UPDATE "
         sql.reserveCapacity(64 * (positions.count + 1))
@@ -264,8 +265,8 @@ extension RecordTable {
         return try statement.step() ? try row(statement) : nil
     }
 
-    /// Returns the row of a record with null for each value, which costs less than reading the values; nil when the record
-    /// does not exist.
+    /// Returns the row of a record with null for each value, which costs less than reading the values; nil when the
+    /// record does not exist.
     func rowWithoutValues(of id: RecordID, on connection: Connection) throws -> StoredRow? {
         let statement = try statement(.selectWithoutValues, on: connection)
         statement.bind(1, id)

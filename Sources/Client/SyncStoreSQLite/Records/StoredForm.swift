@@ -24,8 +24,8 @@ enum StoredForm {
         return Int64(bitPattern: hash)
     }
 
-    /// Decodes a transaction. It may exceed the limits of one transaction: lost records that refer to each other stay in
-    /// one entry of the journal, however many they are.
+    /// Decodes a transaction. It may exceed the limits of one transaction: lost records that refer to each other stay
+    /// in one entry of the journal, however many they are.
     static func transaction(
         from bytes: [UInt8], of place: @autoclosure () -> String
     ) throws(StoreError) -> Transaction {

@@ -57,8 +57,8 @@ final class DatabaseImage {
         return pages
     }
 
-    /// The number of the last page. Each page behind the end of the file is in the WAL, so a damaged frame with a higher
-    /// number is left out.
+    /// The number of the last page. Each page behind the end of the file is in the WAL, so a damaged frame with a
+    /// higher number is left out.
     private var lastPage: Int { min(max(size / pageSize, replaced.keys.max() ?? 0), size / pageSize + replaced.count) }
 
     private func page(_ number: Int) -> [UInt8]? {

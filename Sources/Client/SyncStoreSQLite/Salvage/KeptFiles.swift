@@ -67,8 +67,8 @@ struct KeptFiles {
 
     /// Copies the database and its WAL, for SQLite to work on.
     ///
-    /// - Parameter index: the index of the WAL; nil if it is unknown. With it, SQLite reads all commits in the copy, and
-    ///   damaged pages, too.
+    /// - Parameter index: the index of the WAL; nil if it is unknown. With it, SQLite reads all commits in the copy,
+    ///   and damaged pages, too.
     /// - Returns: the damage in the WAL.
     func copy(to path: String, _ index: WALIndex?) throws -> WALFile.Damage {
         try Self.copy(database.path, to: path)

@@ -17,8 +17,8 @@ extension SQLiteStore {
     ///   - refusesOtherModels: whether to throw when an unconfirmed write changes a collection that `catalog` lacks.
     ///     Otherwise such a write counts as unreadable.
     /// - Throws: `busy` when a program has the database open; `otherSchema` if `refusesOtherModels` is true; otherwise
-    ///   the error of the disk. The database is unchanged then, and opens as before, unless the error came while the new
-    ///   files replaced the old ones. Then `open` throws `corrupt` until a salvage succeeds.
+    ///   the error of the disk. The database is unchanged then, and opens as before, unless the error came while the
+    ///   new files replaced the old ones. Then `open` throws `corrupt` until a salvage succeeds.
     public static func salvage(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
         random: inout some RandomNumberGenerator, refusesOtherModels: Bool = false

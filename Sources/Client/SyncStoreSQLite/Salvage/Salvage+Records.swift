@@ -31,7 +31,8 @@ extension Salvage {
             try transaction.setBase(place, base, in: space, lastValues: lastValues)
             places.insert(place)
         }
-        // A base that is not stored, or cannot be read, is computed from the record: the values before the pending edits.
+        // A base that is not stored, or cannot be read, is computed from the record: the values before the pending
+        // edits.
         var changed = try changedRecords(except: places)
         for table in shownTables where changed.keys.contains(where: { $0.table == table.position }) {
             _ = try damaged.forEachRow(of: table.quoted, by: "sync_row", columns: table.columns) { row in
@@ -300,8 +301,8 @@ extension Salvage {
 
 /// The records that lost entries of the outbox may have changed.
 ///
-/// If such a record has no stored base, its row may have values that nothing tells from those of the server. The next snapshot
-/// is then compared with the row, and the journal offers the values that differ.
+/// If such a record has no stored base, its row may have values that nothing tells from those of the server. The next
+/// snapshot is then compared with the row, and the journal offers the values that differ.
 enum DoubtfulRecords {
     /// The links do not name the records of all lost entries: they cannot be read, or are older than the entries.
     case all

@@ -170,8 +170,8 @@ struct Salvage {
     private func run(newClient: ClientID, now: WallTime) throws -> SalvageReport {
         let old = try oldMeta()
         try takeOverFormerClients()
-        // If the history of the receipts is unknown or was contradicted, their versions may be those of a history that the
-        // server has left. They must not put its present one in doubt.
+        // If the history of the receipts is unknown or was contradicted, their versions may be those of a history that
+        // the server has left. They must not put its present one in doubt.
         let trustsVersions = old?.epoch != nil && !wasContradicted
         try takeOverUnfollowedSpaces(trustingVersions: trustsVersions)
         let (spaces, keys, isProven) = try takeOverSpaces(trustingVersions: trustsVersions)
@@ -249,8 +249,8 @@ struct Salvage {
 
     /// Copies what the server has shown, and computes the records with pending changes.
     ///
-    /// - Parameter lostEntries: the number of entries of the outbox that could not be read; nil if it is not known. The journal
-    ///   offers the values that rows have from such entries.
+    /// - Parameter lostEntries: the number of entries of the outbox that could not be read; nil if it is not known. The
+    ///   journal offers the values that rows have from such entries.
     /// - Returns: the number of records, and of those for which the journal offers values of lost entries.
     private func takeOverShown(
         _ keys: [Int64: Int64], lostEntries: Int?, now: WallTime

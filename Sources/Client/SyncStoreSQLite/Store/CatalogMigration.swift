@@ -30,8 +30,8 @@ struct CatalogMigration {
 
     /// Creates and extends the tables. Must run inside a transaction.
     ///
-    /// - Throws: `newerSchema` or `incompatibleModels` when the database has other models; `corrupt` when it contradicts
-    ///   itself, which can look like other models.
+    /// - Throws: `newerSchema` or `incompatibleModels` when the database has other models; `corrupt` when it
+    ///   contradicts itself, which can look like other models.
     mutating func run(_ file: String) throws {
         // Each statement that changes the schema makes SQLite search the whole schema table. With thousands of tables
         // and indexes, that table does not fit into the usual cache, and SQLite would read it from the disk each time.

@@ -7,8 +7,9 @@ public import SyncModel
 /// A client's local store in one SQLite file: the current records that reads return, their bases, the outbox, and the
 /// journal.
 ///
-/// Every call is synchronous and takes effect completely or not at all. Writers wait for each other, and local writes that
-/// wait at the same time share a transaction. With a pool of readers, a read never waits for a write. Calls are safe from any thread, and while other processes use the same file.
+/// Every call is synchronous and takes effect completely or not at all. Writers wait for each other, and local writes
+/// that wait at the same time share a transaction. With a pool of readers, a read never waits for a write. Calls are
+/// safe from any thread, and while other processes use the same file.
 public final class SQLiteStore: Sendable {
     public let catalog: SchemaCatalog
     public let changes = Broadcast<StoreChange>()
@@ -148,8 +149,8 @@ public final class SQLiteStore: Sendable {
         return try published(call)
     }
 
-    /// Runs local writes, and publishes their changes after the commit. Those that wait at the same time share a transaction,
-    /// and each takes effect, or fails, by itself.
+    /// Runs local writes, and publishes their changes after the commit. Those that wait at the same time share a
+    /// transaction, and each takes effect, or fails, by itself.
     ///
     /// - Parameter bodies: may be called again after their changes were rolled back.
     /// - Throws: when the store cannot write at all. Nothing has been called then.
@@ -173,8 +174,8 @@ public final class SQLiteStore: Sendable {
     /// The number of threads that wait to write.
     var waitingThreads: Int { queue.waiting }
 
-    /// Carries out calls in one transaction. If it fails as a whole, each call runs in a transaction of its own, so that
-    /// none fails because of another.
+    /// Carries out calls in one transaction. If it fails as a whole, each call runs in a transaction of its own, so
+    /// that none fails because of another.
     private func carryOut(_ calls: [any QueuedWrite]) {
         let hasBegun = Guarded(false)
         do throws(StoreError) {

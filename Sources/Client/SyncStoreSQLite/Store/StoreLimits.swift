@@ -41,8 +41,8 @@ public struct StoreLimits: Hashable, Sendable {
     /// Pages in the WAL at which a write checkpoints by itself, because no engine has done so, as during an import.
     var longestWALPages: Int { 2 * checkpointPages }
 
-    /// Maximum number of edited fields that are written alone. More fields have more combinations than SQLite should keep
-    /// statements for, and then the whole row is written.
+    /// Maximum number of edited fields that are written alone. More fields have more combinations than SQLite should
+    /// keep statements for, and then the whole row is written.
     static let fieldsOfPartialUpdate = 2
     /// The default of `databaseBytes`.
     package static let databaseBytes: Int64 = 16 * 1_024 * 1_024 * 1_024

@@ -51,12 +51,13 @@ final class WriteCall<Value: Sendable>: QueuedWrite {
 
 /// The threads that wait for the store's writer.
 ///
-/// The first thread in the queue carries out the local writes of the threads behind it in its own transaction. A commit takes
-/// a flush of the disk, so the writes that arrive during a flush share the next one. The calls of the engine do not share
-/// transactions: they may change many rows, of which a savepoint would need a copy. (LevelDB's queue of writers does the same:
-/// `DBImpl::Write` in https://github.com/google/leveldb/blob/1.23/db/db_impl.cc.)
+/// The first thread in the queue carries out the local writes of the threads behind it in its own transaction. A commit
+/// takes a flush of the disk, so the writes that arrive during a flush share the next one. The calls of the engine do
+/// not share transactions: they may change many rows, of which a savepoint would need a copy. (LevelDB's queue of
+/// writers does the same: `DBImpl::Write` in https://github.com/google/leveldb/blob/1.23/db/db_impl.cc.)
 final class WriteQueue: Sendable {
-    /// The largest number of calls of several threads that share a transaction. It bounds the time that each of them waits.
+    /// The largest number of calls of several threads that share a transaction. It bounds the time that each of them
+    /// waits.
     private static let largestGroup = 64
 
     /// A thread that waits.

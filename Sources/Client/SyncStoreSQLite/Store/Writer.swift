@@ -238,8 +238,8 @@ final class Writer {
         connection.walBytes > keptWALBytes
     }
 
-    /// Whether this connection's last commit left at least `pages` pages in the WAL that no checkpoint has seen. Ask after
-    /// each commit.
+    /// Whether this connection's last commit left at least `pages` pages in the WAL that no checkpoint has seen. Ask
+    /// after each commit.
     ///
     /// While a reader uses the WAL, SQLite does not restart it after a checkpoint, so the pages before do not count.
     func hasUnseenPages(_ pages: Int) -> Bool {

@@ -7,11 +7,11 @@ import SyncModel
 
 /// Notifies a store's observers of the commits of other processes, and of their requests for a sync.
 ///
-/// The kernel reports writes to the WAL, and SQLite tells whether another connection has committed. SQLite does not tell
-/// which records a commit has changed, so each notification of a commit covers everything. A request is a new time of the
-/// lease's file. A slow poll covers file systems that report nothing. If the kernel refuses to report, for example because
-/// all inotify instances of the user are taken, a quick poll does the work alone. The notifications are published
-/// on the watcher's own queue.
+/// The kernel reports writes to the WAL, and SQLite tells whether another connection has committed. SQLite does not
+/// tell which records a commit has changed, so each notification of a commit covers everything. A request is a new time
+/// of the lease's file. A slow poll covers file systems that report nothing. If the kernel refuses to report, for
+/// example because all inotify instances of the user are taken, a quick poll does the work alone. The notifications are
+/// published on the watcher's own queue.
 public final class ExternalChangeWatcher: Sendable {
     /// The interval of the poll while the kernel reports nothing. One check reads a page of memory and one file time.
     private static let quickPoll = Duration.seconds(1)

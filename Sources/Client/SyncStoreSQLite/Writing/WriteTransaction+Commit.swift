@@ -64,8 +64,8 @@ extension WriteTransaction {
         enum Kind {
             case create(Patch)
             case update([FieldEdit])
-            /// The user has seen all values of the record up to this version, except for fields that this build does not
-            /// know.
+            /// The user has seen all values of the record up to this version, except for fields that this build does
+            /// not know.
             case delete(seen: Version, unshown: [FieldName])
         }
 

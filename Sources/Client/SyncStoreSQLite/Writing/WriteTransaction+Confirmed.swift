@@ -71,8 +71,8 @@ extension WriteTransaction {
     /// field.
     static let alwaysLost = Version(.max)
 
-    /// The bit that marks, in `sync_former`, the version of a field that this device wrote. With it, the version is later
-    /// than any that a history gives.
+    /// The bit that marks, in `sync_former`, the version of a field that this device wrote. With it, the version is
+    /// later than any that a history gives.
     static let ownBit: Int64 = 1 << 60
 
     /// Returns a version of `sync_former` without the mark of own fields; nil if its number is not known.
@@ -83,8 +83,8 @@ extension WriteTransaction {
     /// Whether a version of `sync_former` is marked as that of a field that this device wrote.
     static func isOwn(_ former: Version) -> Bool { former != alwaysLost && former.rawValue & ownBit != 0 }
 
-    /// Returns former versions without the marks of fields that are probably empty because this device created the record
-    /// without them. Nobody wrote such a field, so a later value of another device replaces nothing.
+    /// Returns former versions without the marks of fields that are probably empty because this device created the
+    /// record without them. Nobody wrote such a field, so a later value of another device replaces nothing.
     static func withoutMarks(_ former: [Version], ofFieldsEmptySinceCreation record: Record) -> [Version] {
         let oldest = former.compactMap(unmarked).min()
         return former.enumerated().map { position, marked in

@@ -131,7 +131,8 @@ extension WriteTransaction {
         return try reasonOfHeldCreation(neededBy: entry)
     }
 
-    /// Returns the reason for holding back an earlier entry that creates a record which this entry changes or refers to.
+    /// Returns the reason for holding back an earlier entry that creates a record which this entry changes or refers
+    /// to.
     func reasonOfHeldCreation(neededBy entry: StoredEntry) throws -> String? {
         guard meta.outbox.held > 0 else { return nil }
         let places = try changedPlaces(of: entry.transaction) + referredPlaces(of: entry.transaction)
@@ -158,8 +159,8 @@ extension WriteTransaction {
 }
 
 extension Mutation {
-    /// Returns the mutation without the edits of fields that a later transaction sets, or of a record that it deletes; nil
-    /// if nothing is left.
+    /// Returns the mutation without the edits of fields that a later transaction sets, or of a record that it deletes;
+    /// nil if nothing is left.
     fileprivate func withoutEdits(replacedBy later: Transaction) -> Mutation? {
         guard case .update(var edits) = intent else { return self }
         for mutation in later.mutations where mutation.address == address {

@@ -54,8 +54,8 @@ extension WriteTransaction {
         try note(conflicts, as: "overwritten", in: space, sequence: nil, payload: payload, now: now)
     }
 
-    /// Notes that the server has removed notices about values of this device before the device fetched them. One entry that
-    /// nobody has dismissed says it for all.
+    /// Notes that the server has removed notices about values of this device before the device fetched them. One entry
+    /// that nobody has dismissed says it for all.
     func noteNoticesRemoved(in space: SpaceID, now: WallTime) throws {
         let known = try connection.statement(
             """
@@ -123,11 +123,13 @@ extension WriteTransaction {
             ownPart: try ownPart(of: transaction, own), rejection: nil, now: now)
     }
 
-    /// Whether an entry that nobody has decided about offers a lost transaction, and keeps what this device wrote of it.
+    /// Whether an entry that nobody has decided about offers a lost transaction, and keeps what this device wrote of
+    /// it.
     ///
     /// A later entry about one of the records may offer another value, which would then count as the newest one.
     func isOffered(lost transaction: Transaction, own: OwnChanges) throws -> Bool {
-        // A transaction offers each change once. Comparing the entries that it has added would take the square of their number.
+        // A transaction offers each change once. Comparing the entries that it has added would take the square of their
+        // number.
         let newest = try newestBeforeOffers ?? newestEntry()
         newestBeforeOffers = newest
         let known = try connection.statement(
@@ -163,7 +165,8 @@ extension WriteTransaction {
         return try statement.first { $0.integer(0) } ?? 0
     }
 
-    /// Returns the stored form of the part of a lost transaction that this device wrote; nil if it wrote all or nothing.
+    /// Returns the stored form of the part of a lost transaction that this device wrote; nil if it wrote all or
+    /// nothing.
     private func ownPart(of lost: Transaction, _ own: OwnChanges) throws -> [UInt8]? {
         guard case .part(let part) = own.among(lost.mutations) else { return nil }
         return try StoredForm.bytes(of: Transaction(space: lost.space, mutations: part))
@@ -353,8 +356,8 @@ extension WriteTransaction {
     }
 }
 
-/// The changes of a lost entry that this device wrote, as far as it knows. They stay when the account loses access to the
-/// space.
+/// The changes of a lost entry that this device wrote, as far as it knows. They stay when the account loses access to
+/// the space.
 enum OwnChanges: Hashable {
     case nothing
     /// Some of the changes, or parts of them.

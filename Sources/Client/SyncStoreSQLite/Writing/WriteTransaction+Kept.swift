@@ -4,8 +4,8 @@ import SyncModel
 
 /// Records that restoring a journal entry may have to create again, each once.
 ///
-/// All values are of the entry's space. After a restore of the server, an id may be in use in another space, whose values
-/// the members of the entry's space may not read.
+/// All values are of the entry's space. After a restore of the server, an id may be in use in another space, whose
+/// values the members of the entry's space may not read.
 struct KeptRecords {
     /// The key of the entry's space; nil when the device does not follow the space, and so has no records of it.
     let space: Int64?
@@ -91,7 +91,8 @@ extension WriteTransaction {
         return kept
     }
 
-    /// Whether an entry may keep one more record: it has room, and the unhandled entries of the journal are below their limit.
+    /// Whether an entry may keep one more record: it has room, and the unhandled entries of the journal are below their
+    /// limit.
     private func mayKeep(_ kept: KeptRecords) -> Bool {
         kept.hasRoom && meta.journal.activeBytes < limits.activeJournalBytes
     }
@@ -126,8 +127,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns the values that a record has in a space, or had there before it was deleted; nil when nothing is known of
-    /// it.
+    /// Returns the values that a record has in a space, or had there before it was deleted; nil when nothing is known
+    /// of it.
     private func values(of place: RecordPlace, in space: Int64?) throws -> Patch? {
         guard let space else { return nil }
         let table = tables[place.table]

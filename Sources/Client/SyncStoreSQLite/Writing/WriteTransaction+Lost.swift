@@ -142,8 +142,8 @@ extension WriteTransaction {
     /// Packs a mutation of each record into transactions. Records that refer to each other stay in one transaction.
     ///
     /// - Parameters:
-    ///   - mutation: Returns the mutation of a record; nil if there is none. It is called twice, because the mutations of
-    ///     many records may not fit in memory.
+    ///   - mutation: Returns the mutation of a record; nil if there is none. It is called twice, because the mutations
+    ///     of many records may not fit in memory.
     ///   - isOwn: Returns whether this device wrote all values of the record. Groups of such records have their own
     ///     transactions.
     private func pack(
@@ -184,8 +184,9 @@ extension WriteTransaction {
             intent: .create(record.patch(schema: model)))
     }
 
-    /// Notes in the journal which values of a space this device wrote in a lost history. The space is about to be removed
-    /// although the current history has not shown it, so no comparison can tell whether the server still has them.
+    /// Notes in the journal which values of a space this device wrote in a lost history. The space is about to be
+    /// removed although the current history has not shown it, so no comparison can tell whether the server still has
+    /// them.
     func keepOwnLostValues(in space: SpaceRow, now: WallTime) throws {
         guard try followsLostHistory() else { return }
         var shown: [RecordPlace] = []
@@ -210,8 +211,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns the values of a record that this device wrote in the lost history, as a create or an edit; nil when there
-    /// are none. Values of others are left out.
+    /// Returns the values of a record that this device wrote in the lost history, as a create or an edit; nil when
+    /// there are none. Values of others are left out.
     ///
     /// - Parameter former: the versions that the fields had in the lost history.
     private func ownChange(ofLost place: RecordPlace, _ former: [Version], in space: Int64) throws -> Mutation? {
@@ -220,7 +221,8 @@ extension WriteTransaction {
         let model = tables[place.table].model
         let marked = Self.withoutMarks(former, ofFieldsEmptySinceCreation: record)
         let own = marked.indices.filter { Self.isOwn(marked[$0]) }
-        // The version of the oldest fields is the one that created the record, unless all of them have been edited since.
+        // The version of the oldest fields is the one that created the record, unless all of them have been edited
+        // since.
         let oldest = former.compactMap(Self.unmarked).min()
         let isCreator = former.contains { Self.isOwn($0) && Self.unmarked($0) == oldest }
         // A record without any value may be the target of references.

@@ -17,8 +17,8 @@ extension WriteTransaction {
 
     /// Writes new notices to the journal, one entry per commit. Without room, they are requested again later.
     ///
-    /// Numbers that are not greater than the last one come from a server that does not have the last notice. It sends all
-    /// its notices again. Those in the journal are recognized by their contents.
+    /// Numbers that are not greater than the last one come from a server that does not have the last notice. It sends
+    /// all its notices again. Those in the journal are recognized by their contents.
     private func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws {
         guard let last = notices.last, last.number != space.notice || last.fingerprint != space.noticeFingerprint,
             try hasRoomForNotices()

@@ -58,8 +58,8 @@ extension WriteTransaction {
         }
         if space.phase == .catchingUp, space.version >= space.completeAt || page.endsFeed { space.phase = .complete }
         if space.phase == .complete {
-            // Clients of other processes learn from this that more is on its way. Without more, nothing changes, so that
-            // a poll writes nothing.
+            // Clients of other processes learn from this that more is on its way. Without more, nothing changes, so
+            // that a poll writes nothing.
             space.completeAt = page.head > page.version ? page.head : min(space.completeAt, page.version)
         }
         space.cursor = page.cursor
@@ -432,8 +432,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Writes new values into the row of a record that no later commit has changed, as almost every change of the feed does.
-    /// The other values of the row are not read.
+    /// Writes new values into the row of a record that no later commit has changed, as almost every change of the feed
+    /// does. The other values of the row are not read.
     ///
     /// - Returns: false if the row is another one, or has to be read. Nothing has changed then.
     private func updateOlderRow(

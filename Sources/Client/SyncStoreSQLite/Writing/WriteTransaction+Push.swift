@@ -48,8 +48,8 @@ extension WriteTransaction {
                 FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL ORDER BY number
                 """))
         try fillWithUnsent(&draft)
-        // Only a batch that would be empty asks about these entries again. Otherwise, a server that keeps rejecting them
-        // would get them in every batch, each time under new numbers.
+        // Only a batch that would be empty asks about these entries again. Otherwise, a server that keeps rejecting
+        // them would get them in every batch, each time under new numbers.
         if draft.entries.isEmpty, try releaseHeld(knownIn: limit.models) { try fillWithUnsent(&draft) }
         let entries = draft.entries
         guard !entries.isEmpty else {
@@ -99,8 +99,8 @@ extension WriteTransaction {
                 """))
     }
 
-    /// Throws `corrupt` if the outbox has entries to send that no query finds, because their columns are damaged. Such a
-    /// device would be in sync forever.
+    /// Throws `corrupt` if the outbox has entries to send that no query finds, because their columns are damaged. Such
+    /// a device would be in sync forever.
     private func requireNothingToSend() throws {
         guard meta.outbox.waiting + meta.outbox.sent > 0 else { return }
         let held = try connection.integer(of: "SELECT count(*) FROM sync_outbox WHERE held_for IS NOT NULL")

@@ -35,8 +35,8 @@ extension WriteTransaction {
         change.touch(table.model.collection, row.record.id)
     }
 
-    /// Writes the fields that a change of the server has set, and the versions, into the row of a record. Its space, uid, and
-    /// unknown fields must not have changed.
+    /// Writes the fields that a change of the server has set, and the versions, into the row of a record. Its space,
+    /// uid, and unknown fields must not have changed.
     func update(_ record: Record, at key: Int64, fields: Patch, in table: RecordTable) throws {
         let positions = fields.compactMap { table.model.position(of: $0.field) }
         let statement = try table.updateStatement(of: positions, setsVersions: true, on: connection)
@@ -150,8 +150,8 @@ extension WriteTransaction {
         try Base.read(place.id, in: tables[place.table], connection) { try transaction(at: $0) }
     }
 
-    /// Stores the base of a record with pending changes, if it follows from the row. Must be called before the row or the
-    /// pending changes are replaced in any other way than by another edit.
+    /// Stores the base of a record with pending changes, if it follows from the row. Must be called before the row or
+    /// the pending changes are replaced in any other way than by another edit.
     func storeBase(_ place: RecordPlace) throws {
         guard try Base.stored(place.id, in: tables[place.table], connection) == nil,
             case (.shown(let record), let space?) = try shownBase(place)
@@ -159,7 +159,8 @@ extension WriteTransaction {
         try setBase(place, .shown(record), in: space)
     }
 
-    /// Stores the bases of all records with pending changes. Only rows with a version have a base that is not stored yet.
+    /// Stores the bases of all records with pending changes. Only rows with a version have a base that is not stored
+    /// yet.
     func storeBases() throws {
         for table in tables {
             let pending = try connection.statement(

@@ -327,8 +327,8 @@ extension WriteTransaction {
         return nil
     }
 
-    /// Returns the newest record of a space that was created in place of a deleted one or, if all are gone, the newest of
-    /// any space; nil when there is none.
+    /// Returns the newest record of a space that was created in place of a deleted one or, if all are gone, the newest
+    /// of any space; nil when there is none.
     ///
     /// After a restore of the server, two spaces may have replaced records with one id.
     private func replacement(of record: RecordAddress, in space: SpaceID) throws -> RecordID? {

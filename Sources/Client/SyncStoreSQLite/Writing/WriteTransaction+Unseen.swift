@@ -13,8 +13,8 @@ struct UnseenValue {
 }
 
 // The server trusts that a device knows its own edits. If two programs share a database, one can replace a value that
-// the other has written and that its user never saw. Only the device can notice that. The same is true of a value that a
-// restored server has lost.
+// the other has written and that its user never saw. Only the device can notice that. The same is true of a value that
+// a restored server has lost.
 extension WriteTransaction {
     /// Adds the values that the author of the next edit of a draft did not see and that no server can report.
     ///

@@ -35,7 +35,8 @@ extension WriteTransaction {
         try reset(space, inSameHistory: true)
         space = try SpaceRow.load(name, connection)
         space.hasAccess = false
-        // If the account gets access again, the server sends all notices again, because the journal has lost their entries.
+        // If the account gets access again, the server sends all notices again, because the journal has lost their
+        // entries.
         space.notice = 0
         space.noticeFingerprint = nil
         try space.save(connection)

@@ -4,7 +4,8 @@ import SyncModel
 
 /// One transaction of the writer, in which a call of the store makes all its changes or none.
 ///
-/// The object lives for one call, on the writer's connection, inside `BEGIN IMMEDIATE` and `COMMIT`, or in a savepoint of them.
+/// The object lives for one call, on the writer's connection, inside `BEGIN IMMEDIATE` and `COMMIT`, or in a savepoint
+/// of them.
 final class WriteTransaction {
     let connection: Connection
     let catalog: SchemaCatalog

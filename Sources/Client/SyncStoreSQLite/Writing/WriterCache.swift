@@ -4,8 +4,9 @@ import SyncModel
 /// The memory of the writer from one write to the next: the row of `sync_meta`, the keys of spaces, and the decoded
 /// transactions of outbox entries.
 ///
-/// Almost every write needs the first two. A page of a snapshot can touch every entry, because an import puts records into
-/// transactions in another order than that of their ids. Without the cache, each page would decode the whole outbox.
+/// Almost every write needs the first two. A page of a snapshot can touch every entry, because an import puts records
+/// into transactions in another order than that of their ids. Without the cache, each page would decode the whole
+/// outbox.
 ///
 /// Not thread-safe: the store's lock protects it.
 final class WriterCache {
@@ -57,8 +58,8 @@ final class WriterCache {
         hasChanged = false
     }
 
-    /// Forgets everything that a write that was rolled back may have stored or decoded. It must be called after each rollback. A
-    /// transaction that only looks at the database, such as that of a watcher, has not used the cache.
+    /// Forgets everything that a write that was rolled back may have stored or decoded. It must be called after each
+    /// rollback. A transaction that only looks at the database, such as that of a watcher, has not used the cache.
     func rolledBack() {
         guard isInUse else { return }
         isInUse = false
@@ -67,8 +68,8 @@ final class WriterCache {
         hasChanged = false
     }
 
-    /// Forgets everything that a part of a transaction may have stored or decoded. It must be called after each rollback to
-    /// a savepoint.
+    /// Forgets everything that a part of a transaction may have stored or decoded. It must be called after each
+    /// rollback to a savepoint.
     func rolledBackToSavepoint() {
         forgetState()
         // `hasChanged` stays true, because the whole transaction may still be rolled back.

@@ -37,8 +37,8 @@ struct Figure: Codable, Hashable {
     /// Distinguishes the figure from all others of a run, and finds it in another run.
     var key: String { [row.rawValue, name, size, unit].filter { !$0.isEmpty }.joined(separator: " ") }
 
-    /// Whether the figure is the same on a busy machine: CPU time and bytes are, but a wall-clock time waits for disks and
-    /// for other programs.
+    /// Whether the figure is the same on a busy machine: CPU time and bytes are, but a wall-clock time waits for disks
+    /// and for other programs.
     var isSteady: Bool { unit.hasSuffix("/cpu-s") || unit.hasPrefix("bytes") }
 
     /// The line of the results: row, ratio, name, and both values. Without a basis, the value takes the ratio's place.

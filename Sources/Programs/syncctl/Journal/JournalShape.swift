@@ -126,8 +126,8 @@ enum JournalShape {
         }
     }
 
-    /// Returns the values that a restored server had in the fields of a lost update, as far as the update names them: for
-    /// a field that was written after the backup, it has its own value instead.
+    /// Returns the values that a restored server had in the fields of a lost update, as far as the update names them:
+    /// for a field that was written after the backup, it has its own value instead.
     private static func values(replacedBy mutation: Mutation, of entry: JournalEntry) -> Patch {
         var values = Patch()
         guard case .lost = entry.event, case .update(let edits) = mutation.intent else { return values }

@@ -9,8 +9,8 @@ struct RecordWriter {
 
     /// Creates a record.
     ///
-    /// - Parameter space: the record's space; nil for the space of the first record that it refers to, or `default` if there
-    ///   is none.
+    /// - Parameter space: the record's space; nil for the space of the first record that it refers to, or `default` if
+    ///   there is none.
     func create(_ values: Patch, in space: SpaceID?) throws -> RecordID {
         let patch = schema.withDefaults(values)
         var random = runtime.generator

@@ -13,9 +13,9 @@ struct PageHead: Sendable {
 
 /// The checks of a request that need only its head.
 ///
-/// The port accepts connections of everyone on this machine, and of every web page that a browser here shows. The `Host`
-/// stops pages whose name was rebound to this address, the `Origin` stops pages of other sites, and the secret stops all
-/// others.
+/// The port accepts connections of everyone on this machine, and of every web page that a browser here shows. The
+/// `Host` stops pages whose name was rebound to this address, the `Origin` stops pages of other sites, and the secret
+/// stops all others.
 struct PageGate<Application: PageApplication>: Sendable {
     let application: Application
     let port: Int

@@ -34,7 +34,8 @@ package struct PageServer<Application: PageApplication>: Sendable {
     ///   - onListening: called once with the address of the page, which contains the secret.
     /// - Throws: `PageServerError` when it cannot listen; otherwise the error of `onListening`, or `CancellationError`.
     package func run(port: Int, onListening: @Sendable (_ address: String) throws -> Void) async throws {
-        // A connection is wrapped when it is served. A wrapper that nobody serves, because the server ends first, would trap.
+        // A connection is wrapped when it is served. A wrapper that nobody serves, because the server ends first, would
+        // trap.
         let listener: NIOAsyncChannel<any Channel, Never>
         do {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

@@ -91,8 +91,8 @@ public struct OpenStore: Sendable {
     public let store: any EngineStore & LocalStore
     /// The flight recorder's ring in the same database.
     public let recordings: any RecordingStore
-    /// Starts to publish the commits of other processes, and their requests for a sync, to the store's observers. Returns
-    /// a function that stops the publishing.
+    /// Starts to publish the commits of other processes, and their requests for a sync, to the store's observers.
+    /// Returns a function that stops the publishing.
     public let watch: @Sendable () throws(StoreError) -> @Sendable () -> Void
     /// Asks the process that syncs the database to sync now.
     public let requestSync: @Sendable () throws(StoreError) -> Void
@@ -105,8 +105,8 @@ public struct OpenStore: Sendable {
     ///
     /// - Parameters:
     ///   - recordings: the flight recorder's ring in the same database.
-    ///   - watch: starts to publish the commits of other processes and their requests for a sync, and returns a function
-    ///     that stops it.
+    ///   - watch: starts to publish the commits of other processes and their requests for a sync, and returns a
+    ///     function that stops it.
     ///   - requestSync: asks the process that syncs the database to sync now. By default, that process syncs when it
     ///     would anyway.
     ///   - verify: checks the whole file, and throws `corrupt` with the first finding.

@@ -39,8 +39,8 @@ public struct ClientSettings: Sendable {
         public let address: ServerAddress
         /// The source of the bearer token; nil when none is configured.
         public let token: TokenSource?
-        /// The reason why the token file could not be used at the start; nil if there is none. Only operations that need
-        /// the server fail then.
+        /// The reason why the token file could not be used at the start; nil if there is none. Only operations that
+        /// need the server fail then.
         public let tokenProblem: ConfigurationError?
         /// Whether a transport can be created in spite of `tokenProblem`. It sends no token until the file has one.
         public var waitsForToken = false

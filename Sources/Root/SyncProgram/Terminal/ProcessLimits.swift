@@ -11,14 +11,14 @@ public enum ProcessLimits {
     /// Those of them that are not for standard input, output, and errors, or open already.
     private static let leastFreeFiles = 48
 
-    /// The least address space: that of the program and its libraries, and for each processor that of the threads of the
-    /// runtime with their stacks and heaps. Most of it is reserved only.
+    /// The least address space: that of the program and its libraries, and for each processor that of the threads of
+    /// the runtime with their stacks and heaps. Most of it is reserved only.
     private static var leastAddressSpace: Int {
         256 * 1_024 * 1_024 + ProcessInfo.processInfo.activeProcessorCount * 160 * 1_024 * 1_024
     }
 
-    /// Raises the limit on open files, and throws if a limit is still too low for a program, or if the program cannot read
-    /// its arguments.
+    /// Raises the limit on open files, and throws if a limit is still too low for a program, or if the program cannot
+    /// read its arguments.
     public static func raiseAndRequireEnough() throws(LimitTooLow) {
         raiseFiles()
         // The Swift runtime reads them from /proc. Without them, any command would look like that of a bare program.
@@ -30,8 +30,8 @@ public enum ProcessLimits {
 
     /// Throws if a limit is too low for a client or a server.
     ///
-    /// With too few descriptors, a library may crash the program when it opens its first socket. With too little address
-    /// space, the runtime waits forever for a thread.
+    /// With too few descriptors, a library may crash the program when it opens its first socket. With too little
+    /// address space, the runtime waits forever for a thread.
     package static func requireEnough() throws(LimitTooLow) {
         let files = current(RLIMIT_NOFILE).map { Int(clamping: $0.rlim_cur) } ?? leastFiles
         guard files >= leastFiles else {

@@ -15,8 +15,8 @@ public enum ProgramLog {
 
 /// Writes each log entry as one line.
 ///
-/// A program must not wait for the reader of its log. While nobody reads, entries are dropped, and the next entry that is
-/// written follows their number.
+/// A program must not wait for the reader of its log. While nobody reads, entries are dropped, and the next entry that
+/// is written follows their number.
 ///
 /// Messages and metadata may contain text from servers and clients. Escaping keeps that text from starting a line of
 /// its own, and from sending control characters to the terminal.

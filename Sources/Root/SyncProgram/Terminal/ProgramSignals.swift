@@ -8,8 +8,8 @@ import UnixSignals
 
 /// The reactions of a program to signals.
 public enum ProgramSignals {
-    /// Makes a write return an error where the system would end the process without a message: when the reader of a pipe
-    /// has gone (SIGPIPE), or when a file would exceed the limit on its size (SIGXFSZ).
+    /// Makes a write return an error where the system would end the process without a message: when the reader of a
+    /// pipe has gone (SIGPIPE), or when a file would exceed the limit on its size (SIGXFSZ).
     public static func ignoreWriteSignals() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
@@ -18,8 +18,8 @@ public enum ProgramSignals {
     /// The time after the deadline of a graceful stop in which a program closes what it has open.
     package static let grace = Duration.seconds(10)
 
-    /// Ends the process at the second SIGINT or SIGTERM, and if it still runs when the deadline of its graceful stop and
-    /// `grace` are over.
+    /// Ends the process at the second SIGINT or SIGTERM, and if it still runs when the deadline of its graceful stop
+    /// and `grace` are over.
     ///
     /// A command that stops gracefully cannot stop while it writes to a pipe that nobody reads. Its work is durable at
     /// any moment, so ending it loses nothing.

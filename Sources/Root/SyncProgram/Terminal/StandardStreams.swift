@@ -17,8 +17,8 @@ public enum StandardStreams {
 
     /// Lets writes to standard error fail instead of waiting for its reader, if it is a pipe.
     ///
-    /// The log of this package does not wait anyway. But C libraries write to standard error directly: libpq does so while
-    /// it connects. The pipe is opened again, so that other processes that write to it still wait.
+    /// The log of this package does not wait anyway. But C libraries write to standard error directly: libpq does so
+    /// while it connects. The pipe is opened again, so that other processes that write to it still wait.
     public static func stopWaitingForReadersOfErrors() {
         var status = stat()
         guard fstat(STDERR_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }

@@ -189,11 +189,11 @@ public final class Client: ModelAccess {
     /// names is followed again by the next client that opens the database. Unfollowing a space that is not followed
     /// does nothing.
     ///
-    /// - Throws: `unsentWrites`, without changing anything, in each of these cases: the server has not answered all writes
-    ///   in the space; `rejections` contains writes that a restored server lost; `merges` has open entries about the space;
-    ///   or, after the server's history changed or the database was repaired, the server has not shown all records of
-    ///   the space again. Wait until ``ClientStatus/pending`` is zero and the space is downloaded, decide about the
-    ///   rejections and the merges, and call this method again. `invalidValue` for the space `default`.
+    /// - Throws: `unsentWrites`, without changing anything, in each of these cases: the server has not answered all
+    ///   writes in the space; `rejections` contains writes that a restored server lost; `merges` has open entries about
+    ///   the space; or, after the server's history changed or the database was repaired, the server has not shown all
+    ///   records of the space again. Wait until ``ClientStatus/pending`` is zero and the space is downloaded, decide
+    ///   about the rejections and the merges, and call this method again. `invalidValue` for the space `default`.
     public func unfollow(_ space: SpaceID) throws(ModelError) {
         do throws(StoreError) { _ = try parts.store.unfollow(space) } catch { throw ModelError(error) }
     }

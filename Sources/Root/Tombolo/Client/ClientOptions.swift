@@ -39,8 +39,8 @@ public struct ClientOptions: Sendable {
     /// Returns the time at which a token expires; nil if the time is not known.
     ///
     /// The client calls the token closure 30 seconds before this time, so that no request is refused. If the time is
-    /// not known, it calls the closure when the server refuses the token. Renewals are at least 5 seconds apart, even if
-    /// each token expires at once.
+    /// not known, it calls the closure when the server refuses the token. Renewals are at least 5 seconds apart, even
+    /// if each token expires at once.
     public var tokenExpiry: (@Sendable (_ token: String) -> Date?)?
 
     /// The transport to the server; nil for HTTP to the server's URL. A client with a transport needs no URL.
@@ -49,8 +49,8 @@ public struct ClientOptions: Sendable {
     /// The watch over network links and routes; nil for the watch of this machine.
     public var reachability: (any Reachability)?
 
-    /// The clocks, the random source, and the executors; nil for the system's. A runtime whose waits end at once, such as
-    /// the test kit's `.mock()`, is for clients with ``SyncMode/off`` or without a server.
+    /// The clocks, the random source, and the executors; nil for the system's. A runtime whose waits end at once, such
+    /// as the test kit's `.mock()`, is for clients with ``SyncMode/off`` or without a server.
     public var runtime: EngineRuntime?
 
     /// The logger; nil for one that writes to standard error at the configured level.

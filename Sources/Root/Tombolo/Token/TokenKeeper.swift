@@ -78,8 +78,8 @@ final class TokenKeeper: Sendable {
     /// The time before the expiry at which the next token is requested.
     private static let renewalMargin = Duration.seconds(30)
 
-    /// The shortest time between two renewals. A token that has expired or expires within the margin, perhaps by a wrong
-    /// clock, is due at once, and so may be all of its successors.
+    /// The shortest time between two renewals. A token that has expired or expires within the margin, perhaps by a
+    /// wrong clock, is due at once, and so may be all of its successors.
     private static let renewalInterval = Duration.seconds(5)
 
     /// Plans the renewal of a new token. Call it once per token.
@@ -117,8 +117,8 @@ final class TokenKeeper: Sendable {
 
     /// Calls the closure, or joins the call that is in progress, and waits for its result.
     ///
-    /// Each caller stops waiting after its own timeout, or when its own task is cancelled. The call continues. The closure
-    /// itself does not wait for the call in which it runs.
+    /// Each caller stops waiting after its own timeout, or when its own task is cancelled. The call continues. The
+    /// closure itself does not wait for the call in which it runs.
     ///
     /// - Returns: Whether there is another token than before; false if the user has signed out.
     @discardableResult func refresh() async -> Bool {

@@ -1,8 +1,8 @@
 import SyncConcurrency
 import SyncCore
 
-/// Calls the token closure while the server refuses the token. The waits between the calls grow until the server accepts
-/// a token.
+/// Calls the token closure while the server refuses the token. The waits between the calls grow until the server
+/// accepts a token.
 final class TokenRenewal: Sendable {
     private let token: TokenKeeper
     private let runtime: EngineRuntime

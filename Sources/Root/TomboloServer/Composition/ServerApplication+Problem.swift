@@ -3,8 +3,8 @@ import SyncProgram
 import SyncServerRules
 
 extension ServerApplication {
-    /// The error of a rule for a collection that is not served, and that would therefore protect nothing; nil if there is
-    /// none.
+    /// The error of a rule for a collection that is not served, and that would therefore protect nothing; nil if there
+    /// is none.
     var problemOfRules: ConfigurationError? {
         guard let unknown = strayRule else { return nil }
         let names = catalog.models.map(\.collection.rawValue)

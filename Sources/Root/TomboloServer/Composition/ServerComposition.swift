@@ -128,8 +128,8 @@ public final class ServerComposition {
         }
     }
 
-    /// Returns the clients that have pushed and whose ids are greater than `client`, ordered by id. Servers may be using
-    /// the database meanwhile.
+    /// Returns the clients that have pushed and whose ids are greater than `client`, ordered by id. Servers may be
+    /// using the database meanwhile.
     ///
     /// - Throws: the same errors as `epoch`.
     func clients(after client: ClientID?, limit: Int) throws -> [ClientSummary] {
@@ -170,8 +170,8 @@ public final class ServerComposition {
         }
     }
 
-    /// The registry of the members of spaces, for lists. It takes no lock and writes nothing: every change fails. Servers
-    /// may be using the database meanwhile.
+    /// The registry of the members of spaces, for lists. It takes no lock and writes nothing: every change fails.
+    /// Servers may be using the database meanwhile.
     ///
     /// - Throws: `ConfigurationError` if the database cannot be opened or does not exist yet.
     var listedMembers: MemberRegistry {
@@ -219,8 +219,8 @@ public final class ServerComposition {
 
     /// Gives the space of deleted rows back to the file system. A server may be using the database meanwhile.
     ///
-    /// - Throws: `ConfigurationError` if the database is in PostgreSQL, if it cannot be opened or does not exist yet, or
-    ///   if it cannot be written again; it is unchanged then.
+    /// - Throws: `ConfigurationError` if the database is in PostgreSQL, if it cannot be opened or does not exist yet,
+    ///   or if it cannot be written again; it is unchanged then.
     func compact() throws(ConfigurationError) -> CompactReport {
         guard settings.postgres == nil else {
             throw ConfigurationError(

@@ -27,8 +27,8 @@ struct MarkFile: Sendable {
 
     /// Replaces the mark atomically. A power loss during the call leaves the new mark or the previous one.
     ///
-    /// - Throws: `MarkFileError`. The previous mark then stays, unless the new one is in place and only the folder could
-    ///   not be flushed.
+    /// - Throws: `MarkFileError`. The previous mark then stays, unless the new one is in place and only the folder
+    ///   could not be flushed.
     func write(_ mark: HistoryMark) throws(MarkFileError) {
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -6,11 +6,12 @@ import SyncProgram
 extension ServerInspector {
     // MARK: Lists
 
-    /// Returns a page of the live records of a collection in a space, ordered by id, with the position of the next page.
+    /// Returns a page of the live records of a collection in a space, ordered by id, with the position of the next
+    /// page.
     ///
-    /// A search looks at a bounded number of records, and also returns how many it has searched. To continue, the caller
-    /// passes `next` as `after`. Its first page also has the records whose id or uid is the search text, even deleted
-    /// ones, in addition to those of `limit`.
+    /// A search looks at a bounded number of records, and also returns how many it has searched. To continue, the
+    /// caller passes `next` as `after`. Its first page also has the records whose id or uid is the search text, even
+    /// deleted ones, in addition to those of `limit`.
     func list(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "space", "collection", "after", "search", "limit")
         let space = try arguments.requiredSpace("space")

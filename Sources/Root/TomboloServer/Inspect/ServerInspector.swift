@@ -6,8 +6,8 @@ import SyncProgram
 
 /// Answers the calls of the page of a server's database: reads the store, and returns JSON.
 ///
-/// It writes nothing, and each call reads one snapshot. It shows records and accounts, and neither tokens nor the key of
-/// the history.
+/// It writes nothing, and each call reads one snapshot. It shows records and accounts, and neither tokens nor the key
+/// of the history.
 actor ServerInspector {
     private let store: any AuthorityStore
     /// Looks at the database on this machine.

@@ -4,8 +4,8 @@ import SyncModel
 /// The latest change of each part of a server's data, by the number of the change.
 ///
 /// A page asks for the news since a number. The source is the state of the database: every push sets its clock, and
-/// every change of models and members its revisions. Trimming a change feed sets nothing, so a page shows the new horizon
-/// with the next push.
+/// every change of models and members its revisions. Trimming a change feed sets nothing, so a page shows the new
+/// horizon with the next push.
 struct ServerNews: Sendable {
     /// The number of the latest change.
     private(set) var latest: Int64 = 1

@@ -63,8 +63,8 @@ struct BackupFile {
     /// A killed process leaves this file. Its name ends with `.new`, so that nobody takes it for a backup.
     private var temporary: String { "\(path).\(getpid()).new" }
 
-    /// Throws if there is something at the path. SQLite would apply a journal or a WAL of an earlier file of this name to
-    /// the backup when somebody opens it.
+    /// Throws if there is something at the path. SQLite would apply a journal or a WAL of an earlier file of this name
+    /// to the backup when somebody opens it.
     private func requireAbsent() throws(ConfigurationError) {
         for suffix in ["", "-journal", "-wal"] { try requireAbsent(path + suffix) }
     }

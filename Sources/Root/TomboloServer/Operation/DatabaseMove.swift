@@ -22,8 +22,8 @@ struct DatabaseMove {
 
     /// Copies the database, and takes the former one out of use: no program can open it any more.
     ///
-    /// - Throws: `ConfigurationError` if a server uses the file, if the target has other data, or if one of the databases
-    ///   fails. See `StoreTransfer` for what each of them has then.
+    /// - Throws: `ConfigurationError` if a server uses the file, if the target has other data, or if one of the
+    ///   databases fails. See `StoreTransfer` for what each of them has then.
     func run(progress: @escaping @Sendable (_ rows: Int) -> Void) throws -> Report {
         try checkTarget()
         let source = try OpenStore(settings, newHistory: newHistory, .existing)
@@ -73,7 +73,8 @@ struct DatabaseMove {
         }
     }
 
-    /// The token file in the former folder, which a server in the target folder does not look for; nil if there is none.
+    /// The token file in the former folder, which a server in the target folder does not look for; nil if there is
+    /// none.
     private var tokenFileLeftBehind: String? {
         guard case .folder(let folder) = target,
             settings.tokenFile == ServerSettings.usualTokenFile(in: settings.folder),

@@ -83,8 +83,8 @@ struct PortFile: Sendable {
             advice: "give the path of a file that the server may replace")
     }
 
-    /// Whether the path has the name of a file of the server, or one that the server derives from it. Such a file may be
-    /// empty: the WAL, or a lock, which protects nothing once it is replaced.
+    /// Whether the path has the name of a file of the server, or one that the server derives from it. Such a file may
+    /// be empty: the WAL, or a lock, which protects nothing once it is replaced.
     private func isBeside(_ file: String) -> Bool {
         let (name, reserved) = (URL(filePath: path).lastPathComponent, URL(filePath: file).lastPathComponent)
         guard name == reserved || name.hasPrefix(reserved + "-") || name.hasPrefix(reserved + ".") else { return false }

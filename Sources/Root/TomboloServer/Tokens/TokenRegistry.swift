@@ -27,8 +27,8 @@ public struct TokenRegistry: Sendable {
 
     /// Creates a token for a principal, stores its hash, and delivers it. The token itself cannot be recovered later.
     ///
-    /// - Parameter deliver: is called with the token after its hash was stored, so that no worthless token is delivered.
-    ///   If it throws, the token is revoked again, so that no accepted token is lost.
+    /// - Parameter deliver: is called with the token after its hash was stored, so that no worthless token is
+    ///   delivered. If it throws, the token is revoked again, so that no accepted token is lost.
     public func add(_ principal: String, delivering deliver: (Token) throws -> Void) throws {
         let token = try newToken(of: principal)
         try store(token, of: principal)

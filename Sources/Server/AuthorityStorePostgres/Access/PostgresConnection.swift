@@ -15,11 +15,11 @@ final class PostgresConnection: Sendable {
 
     private let state: Guarded<State>
 
-    /// Opens a connection to the server that takes writes, of those that the configuration leads to. If none takes writes,
-    /// it is a connection to one that does not.
+    /// Opens a connection to the server that takes writes, of those that the configuration leads to. If none takes
+    /// writes, it is a connection to one that does not.
     ///
-    /// The others may be behind that server. A list of hosts, a name with several addresses, or an address that moves can
-    /// lead to them, for example after a failover.
+    /// The others may be behind that server. A list of hosts, a name with several addresses, or an address that moves
+    /// can lead to them, for example after a failover.
     static func toPrimary(_ configuration: PostgresConfiguration) throws(PostgresError) -> PostgresConnection {
         let connection = try PostgresConnection(configuration)
         guard try connection.isReadOnly() else { return connection }
@@ -101,8 +101,8 @@ final class PostgresConnection: Sendable {
         }
     }
 
-    /// A query that has one row if the session's server takes no writes, and otherwise none. As the last statement of `run`,
-    /// its tag is `readOnlyTag` in the first case.
+    /// A query that has one row if the session's server takes no writes, and otherwise none. As the last statement of
+    /// `run`, its tag is `readOnlyTag` in the first case.
     static let readOnlyQuery: StaticString =
         "SELECT WHERE pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool"
     static let readOnlyTag = "SELECT 1"

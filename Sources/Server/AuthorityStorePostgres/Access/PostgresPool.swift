@@ -28,8 +28,9 @@ final class PostgresPool: Sendable {
     /// The statements that begin a transaction.
     enum Beginning {
         case write(String)
-        /// The statements are followed by `PostgresConnection.readOnlyQuery`. If the server of a session takes no writes,
-        /// another one may take them now, and this one may be behind it. Such a session is replaced by a new one each time.
+        /// The statements are followed by `PostgresConnection.readOnlyQuery`. If the server of a session takes no
+        /// writes, another one may take them now, and this one may be behind it. Such a session is replaced by a new
+        /// one each time.
         case read(String)
 
         fileprivate var statements: String {
@@ -69,8 +70,8 @@ final class PostgresPool: Sendable {
             guard tag == "COMMIT" else { throw PostgresError(.inputOutput, "the transaction was rolled back") }
             return result
         } catch {
-            // A session keeps the access with which it began, for example while an operator let nobody write, because the
-            // disk was full. A new session may have another, and may reach another host.
+            // A session keeps the access with which it began, for example while an operator let nobody write, because
+            // the disk was full. A new session may have another, and may reach another host.
             if (error as? AuthorityStoreError)?.code == .readOnly || (error as? PostgresError)?.isReadOnly == true {
                 isUseful = false
             }

@@ -60,7 +60,8 @@ public enum PostgresLimits {
 }
 
 extension PostgresConfiguration {
-    /// Throws if the connection string or the schema is invalid, or if the string contains a secret, such as a password.
+    /// Throws if the connection string or the schema is invalid, or if the string contains a secret, such as a
+    /// password.
     public func validate() throws(AuthorityStoreError) {
         guard schema.utf8.count <= 55, let first = schema.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first,
             schema.utf8.allSatisfy({ byte in
@@ -137,8 +138,8 @@ extension PostgresConfiguration {
                 let word = Word(
                     keyword: String(cString: name), value: String(cString: value),
                     isSecret: option.pointee.dispchar.map { String(cString: $0) } == "*")
-                // A password with a slash that is not written as %2F ends up in the name of the database, and a password
-                // without a host after it in the port.
+                // A password with a slash that is not written as %2F ends up in the name of the database, and a
+                // password without a host after it in the port.
                 let isMisplacedPassword =
                     isURL
                     && (word.keyword == "dbname" && word.value.contains("@")

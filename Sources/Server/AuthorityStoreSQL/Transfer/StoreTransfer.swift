@@ -12,9 +12,9 @@ package struct StoreTransfer: Sendable {
 
     /// Copies all rows, and compares the copy with its source before the copy is committed.
     ///
-    /// Nobody can write to either store meanwhile. If the call throws or is killed, the target has either nothing or the
-    /// whole copy. The source is in use as before, unless only the response to its last commit was lost. A repeated call
-    /// recognizes a whole copy.
+    /// Nobody can write to either store meanwhile. If the call throws or is killed, the target has either nothing or
+    /// the whole copy. The source is in use as before, unless only the response to its last commit was lost. A repeated
+    /// call recognizes a whole copy.
     ///
     /// - Parameters:
     ///   - source: the store to copy. It keeps its data, but is taken out of use.
@@ -92,7 +92,8 @@ package struct StoreTransfer: Sendable {
         )
     }
 
-    /// Calls `body`. If it fails for lack of a table because the database was moved while it was open, the error says so.
+    /// Calls `body`. If it fails for lack of a table because the database was moved while it was open, the error says
+    /// so.
     ///
     /// - Parameter isMoved: whether the database has the table `retiredTable`.
     package static func namingMove<Result>(

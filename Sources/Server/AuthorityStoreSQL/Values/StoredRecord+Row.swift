@@ -2,8 +2,8 @@ import SyncAuthority
 import SyncModel
 
 extension StoredRecord {
-    /// Reads a row of `record` with the columns `id`, `uid`, `version`, `creation`, `deletion`, `fields`, `origins`, and
-    /// `equal_edits`.
+    /// Reads a row of `record` with the columns `id`, `uid`, `version`, `creation`, `deletion`, `fields`, `origins`,
+    /// and `equal_edits`.
     init(
         _ row: some SQLCursor, of collection: CollectionName, in space: SpaceID
     ) throws(AuthorityStoreError) {

@@ -64,8 +64,8 @@ struct AuthorityOpening: Sendable {
         return connection
     }
 
-    /// Opens a connection that reads or copies the database beside a server, or without one. It changes nothing: neither
-    /// the journal mode of a backup, nor the WAL of a server that was killed.
+    /// Opens a connection that reads or copies the database beside a server, or without one. It changes nothing:
+    /// neither the journal mode of a backup, nor the WAL of a server that was killed.
     ///
     /// - Throws: `otherSchema` when the database has an older schema than this build.
     func reader(of files: DatabaseFiles) throws -> Connection {
@@ -75,8 +75,8 @@ struct AuthorityOpening: Sendable {
         return connection
     }
 
-    /// Opens a connection beside a server, or without one, which does not set the journal mode. SQLite copies the WAL into
-    /// the file if this is the last connection that closes.
+    /// Opens a connection beside a server, or without one, which does not set the journal mode. SQLite copies the WAL
+    /// into the file if this is the last connection that closes.
     ///
     /// - Throws: `otherSchema` when the database has an older schema than this build.
     func guest(of location: String) throws -> Connection {

@@ -27,7 +27,8 @@ extension DatabaseFiles {
         if foreignPath != nil, try !isServed() { try checkBackup() }
     }
 
-    /// Throws `corrupt` if a backup was restored beside the WAL or the rollback journal of the database that it replaces.
+    /// Throws `corrupt` if a backup was restored beside the WAL or the rollback journal of the database that it
+    /// replaces.
     ///
     /// SQLite would apply that file to the backup, and keep the result even if the server then refused to start. The
     /// header of a backup names a rollback journal. The header of a server's database names the WAL.
@@ -53,8 +54,8 @@ extension DatabaseFiles {
     /// The WAL or the rollback journal beside the database, if it has contents.
     private var foreignPath: String? { [wal, path + "-journal"].first(where: Self.hasContents) }
 
-    /// Whether there is a WAL with contents. A reader must not delete it: after a server was killed, it holds commits. An
-    /// empty WAL may be deleted.
+    /// Whether there is a WAL with contents. A reader must not delete it: after a server was killed, it holds commits.
+    /// An empty WAL may be deleted.
     var hasWAL: Bool { Self.hasContents(wal) }
 
     private static func hasContents(_ path: String) -> Bool {
@@ -70,9 +71,9 @@ extension DatabaseFiles {
 
     /// Creates missing files and folders with permissions for the owner only, and takes the serving lock.
     ///
-    /// - Throws: `inUse` when another process serves the database; `noDatabase` when it is missing and `creates` is false;
-    ///   `missingFile` when the path is not the path of a file; `corrupt` when the mark shows that the contents were
-    ///   lost, or when a backup lies beside another database's WAL or rollback journal.
+    /// - Throws: `inUse` when another process serves the database; `noDatabase` when it is missing and `creates` is
+    ///   false; `missingFile` when the path is not the path of a file; `corrupt` when the mark shows that the contents
+    ///   were lost, or when a backup lies beside another database's WAL or rollback journal.
     func prepareForServer(creatingIfMissing creates: Bool) throws -> FileLock {
         guard let lock = try lockForServer(creatingIfMissing: creates) else {
             throw AuthorityStoreError(.inUse, "\(path) is being served by another process: stop that process first")
@@ -103,8 +104,8 @@ extension DatabaseFiles {
         }
     }
 
-    /// Throws `corrupt` if the mark shows that a server has used the database. The caller has found no tables in it: its
-    /// contents were in a WAL that is missing now.
+    /// Throws `corrupt` if the mark shows that a server has used the database. The caller has found no tables in it:
+    /// its contents were in a WAL that is missing now.
     func requireUnused() throws(AuthorityStoreError) {
         if access(mark, F_OK) == 0 { throw lost("has no tables") }
     }

@@ -144,8 +144,8 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     /// Closes the database after the current calls have ended. Every later call fails.
     ///
     /// Unless another program reads from the WAL, the database file then holds all data: a copy of that file alone is
-    /// complete, and no WAL remains that SQLite could apply to a file that replaces it. If one of the files was replaced
-    /// meanwhile, the WAL is left as it is.
+    /// complete, and no WAL remains that SQLite could apply to a file that replaces it. If one of the files was
+    /// replaced meanwhile, the WAL is left as it is.
     public func close() throws(AuthorityStoreError) {
         readers?.close()
         if checkpointer != nil, files?.replaced == nil {
@@ -188,7 +188,8 @@ public final class SQLiteAuthorityStore: AuthorityStore {
             isMoved: { try writer.inTurn { try writer.use { try AuthorityOpening.isMoved($0) } } }, body)
     }
 
-    /// Checkpoints the WAL if it has grown long. A failure costs disk space, not data: a later checkpoint makes up for it.
+    /// Checkpoints the WAL if it has grown long. A failure costs disk space, not data: a later checkpoint makes up for
+    /// it.
     private func checkpointIfDue() {
         guard checkpointer != nil, files?.replaced == nil else { return }
         try? writer.inTurn {

@@ -55,8 +55,8 @@ extension Authority {
     /// Performs the first of several waiting pushes, and as many after it as fit into the same database transaction.
     ///
     /// If the store fails for every request, all of them fail. If one of them may be the cause, the first half is
-    /// performed without the others, so that in the end only those that cause the failure fail. If the commit took effect
-    /// nevertheless, each push finds its outcomes in the ledger.
+    /// performed without the others, so that in the end only those that cause the failure fail. If the commit took
+    /// effect nevertheless, each push finds its outcomes in the ledger.
     public func pushTogether(_ pushes: [PendingPush], now: WallTime) -> [Result<PushResponse, AuthorityError>] {
         let groups = groupsForOneWrite(of: pushes, now: now)
         guard groups.count > 1 else {

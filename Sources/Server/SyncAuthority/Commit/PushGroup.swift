@@ -36,8 +36,8 @@ struct PushGroup {
     /// Applies the group within a database transaction.
     ///
     /// - Parameters:
-    ///   - shared: the server's state, which all groups of a database transaction share. It changes only if the group is
-    ///     answered, and so does `added`.
+    ///   - shared: the server's state, which all groups of a database transaction share. It changes only if the group
+    ///     is answered, and so does `added`.
     ///   - added: the amounts by which the groups of the database transaction have added to the storage of accounts.
     func apply(
         in transaction: some AuthorityTransaction, at shared: inout AuthorityState,

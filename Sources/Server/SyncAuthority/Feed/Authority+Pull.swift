@@ -37,8 +37,8 @@ extension Authority {
         }
     }
 
-    /// Returns whether the holder of a cursor has all commits of its space. Unlike a pull, this changes nothing, even if
-    /// the cursor proves that the history is lost.
+    /// Returns whether the holder of a cursor has all commits of its space. Unlike a pull, this changes nothing, even
+    /// if the cursor proves that the history is lost.
     package func isAtHead(_ cursor: Cursor) throws(AuthorityError) -> Bool {
         try read { view in
             let check = HistoryCheck(history: try view.state().history, witness: .mark)

@@ -37,9 +37,9 @@ struct NoticeReader {
 
     /// Returns the number after which the notices begin: 0 if this store does not have the device's last notice.
     ///
-    /// The store was then restored from a copy without it, and gives its number and those before it to other conflicts. The
-    /// notice may also have been deleted because of its age; those before it are then gone, too.
-    /// A device that was told of removed notices gives their last number without a fingerprint. A greater number is false.
+    /// The store was then restored from a copy without it, and gives its number and those before it to other conflicts.
+    /// The notice may also have been deleted because of its age; those before it are then gone, too. A device that was
+    /// told of removed notices gives their last number without a fingerprint. A greater number is false.
     ///
     /// - Parameter removed: the number of the newest removed notice for the device.
     private func start(

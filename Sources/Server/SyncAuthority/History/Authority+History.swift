@@ -3,9 +3,9 @@ package import SyncModel
 extension Authority {
     /// Begins a new history if the store still has the history that `lost` names.
     ///
-    /// One loss therefore begins one history, however many clients prove it at the same time. The proof is examined again
-    /// in the database that takes the writes: the read that found it may have come from one that is behind, such as a former
-    /// primary of a cluster.
+    /// One loss therefore begins one history, however many clients prove it at the same time. The proof is examined
+    /// again in the database that takes the writes: the read that found it may have come from one that is behind, such
+    /// as a former primary of a cluster.
     ///
     /// - Parameter cursors: the cursors that prove the loss.
     /// - Returns: the epoch that the store has afterwards.

@@ -23,8 +23,8 @@ public struct AccessRules: Hashable, Sendable {
     ])
 
     /// The rules of a server without rules of its application: a space with members is open to them, according to their
-    /// roles, and closed to everybody else. Without members, the space `default` is open to every authenticated principal,
-    /// and any other space to nobody.
+    /// roles, and closed to everybody else. Without members, the space `default` is open to every authenticated
+    /// principal, and any other space to nobody.
     public static let members = AccessRules(everyoneInDefaultSpace.rules, membersDecide: true)
 
     /// A rule that grants some principals access to some spaces.

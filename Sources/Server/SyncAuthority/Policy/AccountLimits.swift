@@ -4,12 +4,13 @@
 public struct AccountLimits: Hashable, Sendable {
     /// Maximum size of the records that the account has created, in bytes. See `StoredUsage`.
     public var bytes: Int
-    /// Maximum number of clients with which the account has pushed. A device is one client, unless its database is lost or
-    /// copied.
+    /// Maximum number of clients with which the account has pushed. A device is one client, unless its database is lost
+    /// or copied.
     ///
-    /// A device that takes a new client id, for example after its database was restored, names the former ids under which it
-    /// has sent its transactions. These do not count any more, unless another copy of the database pushes with them. The
-    /// limit is for devices that tell the truth: it does not bound the number of ids that a modified device uses up.
+    /// A device that takes a new client id, for example after its database was restored, names the former ids under
+    /// which it has sent its transactions. These do not count any more, unless another copy of the database pushes with
+    /// them. The limit is for devices that tell the truth: it does not bound the number of ids that a modified device
+    /// uses up.
     public var clients: Int
 
     /// Creates limits.

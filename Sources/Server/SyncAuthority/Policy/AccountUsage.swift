@@ -1,8 +1,8 @@
 import SyncConcurrency
 import SyncModel
 
-/// The stored amounts by which limits of accounts are checked: the last measurement of the store, and what this server has
-/// added since.
+/// The stored amounts by which limits of accounts are checked: the last measurement of the store, and what this server
+/// has added since.
 ///
 /// To count exactly, each push would have to write one more row. Instead, the store is measured from time to time.
 /// Between two measurements, deletions do not count yet, nor does what other servers of the database have added.

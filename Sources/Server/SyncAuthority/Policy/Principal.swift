@@ -10,8 +10,8 @@ public struct Principal: Hashable, Sendable {
         self.name = name
     }
 
-    /// Whether a name from outside, such as that of a token, may name a principal: 1 to 128 visible ASCII characters, of
-    /// which the first is not `#`, because such a line of a token file is a comment.
+    /// Whether a name from outside, such as that of a token, may name a principal: 1 to 128 visible ASCII characters,
+    /// of which the first is not `#`, because such a line of a token file is a comment.
     package static func isValidName(_ name: String) -> Bool {
         (1...128).contains(name.utf8.count) && !name.hasPrefix("#")
             && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }

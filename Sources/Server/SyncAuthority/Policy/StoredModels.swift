@@ -29,8 +29,9 @@ final class StoredModels: Sendable {
 
     /// Stores the models that this server serves and the store lacks. Called before each write.
     ///
-    /// A server stores its models when it starts. But a restore or a failover under running servers can put the database
-    /// back to an earlier state. Records of a collection that is not stored would then be missing in snapshots.
+    /// A server stores its models when it starts. But a restore or a failover under running servers can put the
+    /// database back to an earlier state. Records of a collection that is not stored would then be missing in
+    /// snapshots.
     func storeMissing(
         at state: inout AuthorityState, in transaction: some AuthorityTransaction
     ) throws(AuthorityStoreError) {

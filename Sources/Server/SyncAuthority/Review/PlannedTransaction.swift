@@ -26,7 +26,8 @@ public struct MutationEffect: Hashable, Sendable {
     public let before: RecordState?
     /// The record after the mutation, as it would be stored; nil after a deletion.
     public let after: RecordState?
-    /// Whether the mutation is a create that has taken effect before. It changes nothing, so rules do not judge it again.
+    /// Whether the mutation is a create that has taken effect before. It changes nothing, so rules do not judge it
+    /// again.
     public let isRepeat: Bool
 
     /// Creates an effect.
@@ -60,11 +61,11 @@ public struct RecordState: Hashable, Sendable {
 
 /// The first transactions of a push, with what the application's rules must know to judge them.
 public struct PushPlan: Hashable, Sendable {
-    /// The number of transactions, from the first of the push, that can be decided now. The others change the records of
-    /// earlier ones, or refer to them, so they are planned again after these have been decided.
+    /// The number of transactions, from the first of the push, that can be decided now. The others change the records
+    /// of earlier ones, or refer to them, so they are planned again after these have been decided.
     public let count: Int
-    /// Those of them that the rules must judge, in order. The authority needs no rules to decide the others: they have an
-    /// outcome already, or it rejects them itself.
+    /// Those of them that the rules must judge, in order. The authority needs no rules to decide the others: they have
+    /// an outcome already, or it rejects them itself.
     public let transactions: [PlannedTransaction]
 
     /// Creates a plan for the first `count` transactions of a push.

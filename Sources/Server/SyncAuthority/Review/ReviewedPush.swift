@@ -3,8 +3,8 @@ package import SyncModel
 /// A push to a server whose application has rules: it is planned, judged, and committed in rounds.
 ///
 /// A round takes the transactions that can be planned over the stored records. The authority compares the effects again
-/// when it commits, so a transaction is committed only with the effects that the rules have judged. One response has the
-/// results of all rounds.
+/// when it commits, so a transaction is committed only with the effects that the rules have judged. One response has
+/// the results of all rounds.
 package struct ReviewedPush: Sendable {
     private let principal: Principal
     private let received: WallTime
@@ -95,7 +95,8 @@ package struct ReviewedPush: Sendable {
 
     /// Judges planned transactions, in order, except those with the same effects as before.
     ///
-    /// - Returns: the number of transactions from `first` on that can be committed, and whether another round may follow.
+    /// - Returns: the number of transactions from `first` on that can be committed, and whether another round may
+    ///   follow.
     private func judge(
         _ plan: PushPlan, from first: TransactionNumber?, until end: Duration,
         _ verdicts: inout [TransactionNumber: RuleVerdict]

@@ -2,7 +2,8 @@ public import SyncModel
 
 /// The writes of a transaction. Later reads in the same transaction see them. See `AuthorityStore.write`.
 public protocol AuthorityTransaction: AuthorityView {
-    /// Stores the history and the clock, replacing the former ones. Does not change the revisions of models and members.
+    /// Stores the history and the clock, replacing the former ones. Does not change the revisions of models and
+    /// members.
     func set(_ state: AuthorityState) throws(AuthorityStoreError)
 
     /// Stores the models with which records are written from now on. Other models than before get the next revision.
@@ -20,7 +21,8 @@ public protocol AuthorityTransaction: AuthorityView {
     /// space here until the end of the transaction.
     func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version
 
-    /// Assigns the next `count` uids of the collection, which were never assigned before, and returns the first of them.
+    /// Assigns the next `count` uids of the collection, which were never assigned before, and returns the first of
+    /// them.
     ///
     /// The first uid of a collection is 0. Numbers may be skipped between two calls.
     ///
@@ -49,8 +51,8 @@ public protocol AuthorityTransaction: AuthorityView {
         _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
     ) throws(AuthorityStoreError)
 
-    /// Deletes the outcomes of this key below `number`, except the newest of them that have at most `bytes` together. Does
-    /// not change other keys.
+    /// Deletes the outcomes of this key below `number`, except the newest of them that have at most `bytes` together.
+    /// Does not change other keys.
     func forgetOutcomes(
         of key: LedgerKey, below number: TransactionNumber, keeping bytes: Int
     ) throws(AuthorityStoreError)
@@ -75,9 +77,9 @@ public protocol AuthorityTransaction: AuthorityView {
 
     /// Removes conflicts of all spaces until only the amount to keep is left, but no more than `limit` of them.
     ///
-    /// The oldest conflicts of the principal with the most bytes are removed if there are too many bytes, else those of the
-    /// principal with the most conflicts. A conflict belongs to the principal whose client wrote the losing value, so the
-    /// many conflicts of one principal do not erase the notices of another.
+    /// The oldest conflicts of the principal with the most bytes are removed if there are too many bytes, else those of
+    /// the principal with the most conflicts. A conflict belongs to the principal whose client wrote the losing value,
+    /// so the many conflicts of one principal do not erase the notices of another.
     ///
     /// - Returns: the number of conflicts removed.
     func trimConflicts(keeping kept: ConflictAmount, limit: Int) throws(AuthorityStoreError) -> Int

@@ -5,7 +5,8 @@ public protocol RecordLookup {
     /// Returns the record, alive or deleted, in any space.
     func record(_ address: RecordAddress) throws(AuthorityStoreError) -> StoredRecord?
 
-    /// Returns live records that refer to `target` through one of `fields`, field by field, ordered by id; at most `limit`.
+    /// Returns live records that refer to `target` through one of `fields`, field by field, ordered by id; at most
+    /// `limit`.
     ///
     /// All stores return the same records, so a rejection names the same one.
     func referrers(
@@ -45,8 +46,8 @@ public protocol AuthorityView: RecordLookup {
     /// Returns the spaces whose change feeds exceed the bound, ordered by name.
     func spaces(exceeding bound: FeedBound) throws(AuthorityStoreError) -> [SpaceID]
 
-    /// Returns the version through which a change feed must be trimmed to meet the bound, but not more than `limit` commits
-    /// after its horizon; nil when the feed meets the bound.
+    /// Returns the version through which a change feed must be trimmed to meet the bound, but not more than `limit`
+    /// commits after its horizon; nil when the feed meets the bound.
     func surplus(of space: SpaceID, over bound: FeedBound, limit: Int) throws(AuthorityStoreError) -> Version?
 
     /// Returns the record with this uid, alive or deleted, in any space.
@@ -99,8 +100,8 @@ public protocol AuthorityView: RecordLookup {
     /// Returns the number of clients that have pushed.
     func clientCount() throws(AuthorityStoreError) -> Int
 
-    /// Returns the number of clients of an account that count as devices: those that no other client has replaced and no
-    /// operator has released.
+    /// Returns the number of clients of an account that count as devices: those that no other client has replaced and
+    /// no operator has released.
     func deviceCount(of principal: Principal) throws(AuthorityStoreError) -> Int
 
     /// Returns what each account has stored. An account without records is missing.
@@ -117,7 +118,8 @@ public protocol AuthorityView: RecordLookup {
     /// Returns the outcome of a transaction; nil when there is none, or when it has been forgotten.
     func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome?
 
-    /// Returns the conflicts of a space after `number`, oldest first. The sizes of their values count against the budget.
+    /// Returns the conflicts of a space after `number`, oldest first. The sizes of their values count against the
+    /// budget.
     func conflicts(
         in space: SpaceID, after number: Int64, budget: PageBudget
     ) throws(AuthorityStoreError) -> [RecordedConflict]
@@ -133,8 +135,8 @@ public protocol AuthorityView: RecordLookup {
         for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreError) -> [RecordedConflict]
 
-    /// Returns the number of the newest conflict that `trimConflicts` has removed among those whose losing value was written
-    /// by one of `clients`; 0 when there is none. All stored ones have greater numbers.
+    /// Returns the number of the newest conflict that `trimConflicts` has removed among those whose losing value was
+    /// written by one of `clients`; 0 when there is none. All stored ones have greater numbers.
     func newestRemovedNotice(for clients: [ClientID], in space: SpaceID) throws(AuthorityStoreError) -> Int64
 }
 

@@ -4,8 +4,8 @@ public import SyncModel
 public struct ClientOwner: Hashable, Sendable {
     /// The account that first pushed with the client id. No other account can push with it.
     public let principal: Principal
-    /// The client id under which the device pushed later, or the id itself if an operator has released it; nil while the
-    /// id counts as a device of the account. See `AccountLimits.clients`.
+    /// The client id under which the device pushed later, or the id itself if an operator has released it; nil while
+    /// the id counts as a device of the account. See `AccountLimits.clients`.
     public let replacement: ClientID?
 
     /// Creates an owner as a store has read it.
@@ -21,8 +21,8 @@ public struct StoredClient: Hashable, Sendable {
     public let identity: ClientIdentity
     /// The account under which the client pushes.
     public let principal: Principal
-    /// Whether the client does not count as a device of the account: its device pushes under another client id now, or an
-    /// operator has released it.
+    /// Whether the client does not count as a device of the account: its device pushes under another client id now, or
+    /// an operator has released it.
     public let isReplaced: Bool
     /// The progress of that incarnation.
     public let ledger: Ledger

@@ -155,8 +155,8 @@ extension Record {
 extension StoredRecord {
     /// Whether a create with these values can be the one that has created the record.
     ///
-    /// Two copies of a device can create the same record at the same claimed time with different values. Fields that have
-    /// changed since the create, and deleted records, cannot be compared.
+    /// Two copies of a device can create the same record at the same claimed time with different values. Fields that
+    /// have changed since the create, and deleted records, cannot be compared.
     func mayHaveBeenCreated(with patch: Patch) -> Bool {
         guard isAlive else { return true }
         let names = Set(fields.map(\.name)).union(patch.map(\.field))

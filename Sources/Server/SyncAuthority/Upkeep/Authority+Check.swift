@@ -3,8 +3,8 @@ public import SyncModel
 extension Authority {
     /// Checks the store as a whole, and then reads each live record and each commit.
     ///
-    /// The check of a database finds damaged pages, but no damaged values in them. Each read is of one page, so that none
-    /// keeps a snapshot of the database open for long.
+    /// The check of a database finds damaged pages, but no damaged values in them. Each read is of one page, so that
+    /// none keeps a snapshot of the database open for long.
     public func checkStore(now: WallTime) throws(AuthorityError) {
         do { try store.check() } catch { throw AuthorityError(storeError: error) }
         let (extents, collections) = try read { view in

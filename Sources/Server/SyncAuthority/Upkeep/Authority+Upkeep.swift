@@ -44,8 +44,8 @@ extension Authority {
         return try trimFeed(of: space, to: bound, slice: slice)
     }
 
-    /// Removes conflicts, at most one slice, if there are more than `kept`. `AuthorityTransaction.trimConflicts` selects
-    /// them.
+    /// Removes conflicts, at most one slice, if there are more than `kept`. `AuthorityTransaction.trimConflicts`
+    /// selects them.
     ///
     /// A device that has not fetched a removed conflict learns that notices are missing, but not which.
     ///

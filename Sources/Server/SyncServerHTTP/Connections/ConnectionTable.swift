@@ -24,8 +24,8 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         case admitted
         /// The new connection is admitted, and the caller must close this one, which is no longer in the table.
         case admittedInstead(of: ID)
-        /// Every connection of the full table, or of the address, is a member with a request in progress that is no event
-        /// stream.
+        /// Every connection of the full table, or of the address, is a member with a request in progress that is no
+        /// event stream.
         case refused
     }
 

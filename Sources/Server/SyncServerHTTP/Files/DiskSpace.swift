@@ -2,8 +2,8 @@ import Glibc
 
 /// The free space of disks.
 public enum DiskSpace {
-    /// Returns the number of bytes that this process may still write to the disk of a folder; nil when the folder cannot
-    /// be read. It is 0 for a file system that is mounted read-only.
+    /// Returns the number of bytes that this process may still write to the disk of a folder; nil when the folder
+    /// cannot be read. It is 0 for a file system that is mounted read-only.
     public static func freeBytes(in folder: String) -> Double? {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return nil }

@@ -4,8 +4,9 @@ import SyncConcurrency
 /// A backend of swift-metrics that keeps all metrics in memory and writes them in the text format of Prometheus.
 ///
 /// Characters that Prometheus does not allow in a name are replaced by `_`. The number of series is bounded, because a
-/// label with a new value for each request would otherwise fill the memory: each request for a further series is counted
-/// as dropped, and the series is not shown. Source: the format 0.0.4 at https://prometheus.io/docs/instrumenting/exposition_formats/
+/// label with a new value for each request would otherwise fill the memory: each request for a further series is
+/// counted as dropped, and the series is not shown. Source: the format 0.0.4 at
+/// https://prometheus.io/docs/instrumenting/exposition_formats/
 package final class PrometheusRegistry: MetricsFactory {
     private struct Family {
         let kind: MetricKind

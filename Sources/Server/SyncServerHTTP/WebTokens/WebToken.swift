@@ -2,8 +2,8 @@ import SyncJSON
 
 /// A JSON Web Token in compact form, as RFC 7515 §7.1 describes it. Its signature has not been checked.
 ///
-/// Only `alg`, `kid`, `typ`, and `crit` of the header have an effect. A key, or the address of one (`jwk`, `jku`, `x5c`,
-/// `x5u`), is not even read.
+/// Only `alg`, `kid`, `typ`, and `crit` of the header have an effect. A key, or the address of one (`jwk`, `jku`,
+/// `x5c`, `x5u`), is not even read.
 package struct WebToken: Hashable, Sendable {
     let algorithm: WebKey.Algorithm
     /// The bytes of `kid`; nil when there is none.

@@ -6,9 +6,9 @@ public import SyncModel
 
 /// An authenticator that verifies JSON Web Tokens (RFC 7519) with the public keys of their issuer, from local files.
 ///
-/// The files contain JSON Web Key Sets. Only the server's user or root may own them and write in them. A changed file is
-/// read again at the next request. If it is then invalid, the earlier keys stay; if it is missing, no token is accepted.
-/// Removing a key revokes its tokens.
+/// The files contain JSON Web Key Sets. Only the server's user or root may own them and write in them. A changed file
+/// is read again at the next request. If it is then invalid, the earlier keys stay; if it is missing, no token is
+/// accepted. Removing a key revokes its tokens.
 ///
 /// Tokens whose signature was verified are remembered by their hash until they expire or the keys change.
 public final class WebTokens: Authenticator {

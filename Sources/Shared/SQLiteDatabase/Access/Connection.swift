@@ -19,8 +19,8 @@ package final class Connection {
     /// The files whose WAL the connection leaves alone when it closes, if one of them was replaced.
     package var openFiles: OpenFiles?
 
-    /// Maximum number of cached statements with composed SQL, and of those with keys: more than an ordinary application has
-    /// queries, and edits of different fields.
+    /// Maximum number of cached statements with composed SQL, and of those with keys: more than an ordinary application
+    /// has queries, and edits of different fields.
     private static let mostComposed = 100
 
     /// Opens a connection, which closes when this object is destroyed.
@@ -189,7 +189,8 @@ package final class Connection {
         }
     }
 
-    /// Resets the statements that an error has interrupted. A write that is not finished would block every later commit.
+    /// Resets the statements that an error has interrupted. A write that is not finished would block every later
+    /// commit.
     private func resetStatements() {
         var next = sqlite3_next_stmt(handle, nil)
         while let statement = next {

@@ -83,7 +83,8 @@ package struct DatabaseError: Error, CustomStringConvertible {
 
     /// Whether the database or its WAL has no room for another write under the process's limit on the size of files.
     ///
-    /// SQLite reports such a write like that to a broken disk, and for a commit it does not keep the reason of the system.
+    /// SQLite reports such a write like that to a broken disk, and for a commit it does not keep the reason of the
+    /// system.
     private static func reachesFileLimit(_ connection: OpaquePointer) -> Bool {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0,

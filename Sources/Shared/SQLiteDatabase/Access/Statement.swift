@@ -9,8 +9,8 @@ package final class Statement {
     /// The result code of the first failed binding since the last reset. The next step throws it.
     @usableFromInline package private(set) var bindingCode: Int32 = SQLITE_OK
 
-    /// A slot for each parameter, in which short texts and blobs are bound without an allocation by SQLite. A slot keeps
-    /// its bytes until its parameter is bound again, because bindings outlive a reset. Nil until it is needed.
+    /// A slot for each parameter, in which short texts and blobs are bound without an allocation by SQLite. A slot
+    /// keeps its bytes until its parameter is bound again, because bindings outlive a reset. Nil until it is needed.
     private var slots: UnsafeMutableRawPointer?
     private lazy var slotCount = sqlite3_bind_parameter_count(handle)
     private static let slotBytes = 64

@@ -50,7 +50,8 @@ package struct DatabaseFiles: Hashable, Sendable {
     ///   - creates: whether a missing folder is created, and a missing file is no error. If false, a missing folder or
     ///     file throws `noDatabase`.
     ///   - allowsOtherNames: whether the file may have several names (hard links).
-    ///   - narrows: whether the files get the permissions 600. A reader leaves them, because the path may lead to any file.
+    ///   - narrows: whether the files get the permissions 600. A reader leaves them, because the path may lead to any
+    ///     file.
     package func prepare(
         creatingIfMissing creates: Bool, allowingOtherNames allowsOtherNames: Bool = false,
         narrowing narrows: Bool = true

@@ -2,9 +2,9 @@ import SyncConcurrency
 
 /// Counts the connections of this process to each database file.
 ///
-/// SQLite holds locks on a database and on its WAL index. If this process opens and closes one of these files by itself,
-/// the system releases these locks (https://sqlite.org/howtocorrupt.html, 2.2). So nobody may do that while a connection
-/// is open.
+/// SQLite holds locks on a database and on its WAL index. If this process opens and closes one of these files by
+/// itself, the system releases these locks (https://sqlite.org/howtocorrupt.html, 2.2). So nobody may do that while a
+/// connection is open.
 final class OpenDatabases: Sendable {
     static let shared = OpenDatabases()
 

@@ -1,7 +1,7 @@
 /// The files that the connections of a process have open: a database, its WAL, and the WAL's index.
 ///
-/// SQLite deletes none of them while a connection is open. If one was deleted or replaced, this process continues to use
-/// a file that nobody finds again. Without a common index, two processes do not even see each other's locks, and
+/// SQLite deletes none of them while a connection is open. If one was deleted or replaced, this process continues to
+/// use a file that nobody finds again. Without a common index, two processes do not even see each other's locks, and
 /// overwrite each other's part of the WAL. So this process must not write any more, and must leave the WAL as it is
 /// (https://sqlite.org/howtocorrupt.html, 1.4).
 package struct OpenFiles: Hashable, Sendable {

@@ -71,8 +71,8 @@ extension Connection {
     /// - Returns: whether all of the WAL is in the database file now.
     @discardableResult
     package func checkpoint(_ mode: CheckpointMode) throws(DatabaseError) -> Bool {
-        // SQLite opens the WAL with the first read. Unlike PRAGMA wal_checkpoint, neither this read nor the checkpoint parses
-        // the schema, which takes as long as copying hundreds of pages.
+        // SQLite opens the WAL with the first read. Unlike PRAGMA wal_checkpoint, neither this read nor the checkpoint
+        // parses the schema, which takes as long as copying hundreds of pages.
         try statement("PRAGMA data_version").run()
         let code: Int32 = mode == .passive ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE
         var (pages, copied): (Int32, Int32) = (0, 0)

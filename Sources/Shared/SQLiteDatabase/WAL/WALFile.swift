@@ -3,9 +3,9 @@ import Glibc
 /// The frames of a WAL file, read without SQLite (https://sqlite.org/fileformat2.html#walformat).
 ///
 /// SQLite ends a WAL at the first frame whose checksum is wrong, and silently drops all commits behind it, because a
-/// crash leaves such a frame at the end. The WAL index of the last process tells whether the frame was committed, and is
-/// therefore damaged. The frames alone do not tell: behind the end, a WAL can have whole commits of an earlier process
-/// that was killed before it completed them.
+/// crash leaves such a frame at the end. The WAL index of the last process tells whether the frame was committed, and
+/// is therefore damaged. The frames alone do not tell: behind the end, a WAL can have whole commits of an earlier
+/// process that was killed before it completed them.
 package struct WALFile {
     private let descriptor: Int32
     private let frameCount: Int
@@ -156,8 +156,8 @@ package struct WALFile {
 // MARK: - Damage
 
 extension WALFile {
-    /// Returns the number of commits that SQLite would drop because of damage; 0 if there are none, or if nothing proves
-    /// that the frames were committed.
+    /// Returns the number of commits that SQLite would drop because of damage; 0 if there are none, or if nothing
+    /// proves that the frames were committed.
     ///
     /// Must be called before this process opens the database.
     ///
@@ -177,7 +177,8 @@ extension WALFile {
             last = frame.stored
             if number >= end, frame.isCommit { commits += 1 }
         }
-        // A power loss can leave an index that is newer than the WAL. The last frame proves that both have the same age.
+        // A power loss can leave an index that is newer than the WAL. The last frame proves that both have the same
+        // age.
         guard wasWrittenSinceSystemStart(status) || last == index.checksum else { return 0 }
         return max(commits, 1)
     }
@@ -261,8 +262,8 @@ extension WALFile {
 
     /// Writes a header and the given frames, with new checksums, and cuts the file behind them.
     ///
-    /// - Parameter pages: the number of pages that the last frame gives to the database if it commits nothing. The frame
-    ///   that committed it was useless, and SQLite would drop all frames since the commit before.
+    /// - Parameter pages: the number of pages that the last frame gives to the database if it commits nothing. The
+    ///   frame that committed it was useless, and SQLite would drop all frames since the commit before.
     private func rewrite(_ kept: [Int], pages: UInt32) -> Bool {
         var header = [UInt8](repeating: 0, count: Self.headerBytes)
         var place = 0

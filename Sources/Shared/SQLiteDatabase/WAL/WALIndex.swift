@@ -10,8 +10,8 @@ package struct WALIndex: Hashable, Sendable {
     /// The checksum of the last committed frame.
     let checksum: WALFile.Checksum
 
-    /// Reads the index of a database. Returns nil if this process has the database open, and if the index is missing, new,
-    /// or being changed.
+    /// Reads the index of a database. Returns nil if this process has the database open, and if the index is missing,
+    /// new, or being changed.
     package init?(of files: DatabaseFiles) {
         guard let bytes = OpenDatabases.shared.ifClosed(files, { Self.header(of: files.path + "-shm") }),
             bytes[0..<48] == bytes[48..<96], bytes[12] == 1

@@ -22,8 +22,8 @@ public struct PullPage: Hashable, Sendable {
     public let notices: [ConflictNotice]
     /// Whether more notices are available immediately.
     public let hasMoreNotices: Bool
-    /// The number of the newest notice for the device that the server has removed before the device fetched it, because there
-    /// were too many; nil when none is missing.
+    /// The number of the newest notice for the device that the server has removed before the device fetched it, because
+    /// there were too many; nil when none is missing.
     public let noticesRemovedUpTo: Int64?
     /// The encoded form of `content`, if other responses of this server have the same content.
     package let sharedForm: SharedForm?

@@ -4,8 +4,8 @@ public struct PullRequest: Hashable, Sendable {
     public let space: SpaceID
     /// The client's position; nil requests a snapshot from its beginning.
     public let cursor: Cursor?
-    /// The client's newest receipt in this space, unless `cursor` is beyond its version: proof of a confirmed transaction, which
-    /// may have made no commit; nil when the client has no such proof.
+    /// The client's newest receipt in this space, unless `cursor` is beyond its version: proof of a confirmed
+    /// transaction, which may have made no commit; nil when the client has no such proof.
     public let receipt: Cursor?
     /// Maximum number of rows or changes that the client wants. A single commit may exceed it, because commits are not
     /// split.

@@ -20,8 +20,8 @@ public struct ServerHello: Hashable, Sendable {
     /// sends everything.
     public let models: ServerModels?
 
-    /// The server's wall clock; `serverTime`, which may be ahead of it by the skew that the server permits, if the server
-    /// does not report it.
+    /// The server's wall clock; `serverTime`, which may be ahead of it by the skew that the server permits, if the
+    /// server does not report it.
     public var wallTime: WallTime { clock ?? serverTime.wall }
 
     /// Creates a description. Without `models`, the client sends all collections and fields.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The encoded form of contents that many responses share.
 ///
-/// The first response that needs the form makes it, and the others reuse it. A form follows from the contents, so it takes
-/// no part in comparisons. It can be used from any thread.
+/// The first response that needs the form makes it, and the others reuse it. A form follows from the contents, so it
+/// takes no part in comparisons. It can be used from any thread.
 package final class SharedForm: Sendable, Hashable {
     private final class Form: Sendable {
         let bytes: [UInt8]

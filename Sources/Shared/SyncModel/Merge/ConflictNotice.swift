@@ -9,7 +9,8 @@ public struct ConflictNotice: Hashable, Sendable {
     public let version: Version
     /// The conflict, whose loser is the value that the device wrote.
     public let conflict: FieldConflict
-    /// Tells the notice from another one that a restored server has given the same number; nil if the server sends none.
+    /// Tells the notice from another one that a restored server has given the same number; nil if the server sends
+    /// none.
     public let fingerprint: NoticeFingerprint?
 
     /// Creates a notice. The server assigns the number and the fingerprint.
@@ -23,8 +24,8 @@ public struct ConflictNotice: Hashable, Sendable {
 
 /// The fingerprint of the conflict that a notice reports.
 ///
-/// A push whose edits all lose makes no commit. A server that was restored to a state before it has lost its conflicts but no
-/// version, and gives their numbers to others.
+/// A push whose edits all lose makes no commit. A server that was restored to a state before it has lost its conflicts
+/// but no version, and gives their numbers to others.
 public struct NoticeFingerprint: Hashable, Sendable {
     /// A hash that the server has made of the conflict. A client stores it, and sends it back.
     public let bits: Identifier128
@@ -41,8 +42,8 @@ public struct NoticeRequest: Hashable, Sendable {
     public let clients: [ClientID]
     /// Only notices with greater numbers are returned.
     public let after: Int64
-    /// The fingerprint of the notice with the number `after`. If the server has another notice or none under this number, it begins
-    /// at the first one. If nil, the server relies on the number.
+    /// The fingerprint of the notice with the number `after`. If the server has another notice or none under this
+    /// number, it begins at the first one. If nil, the server relies on the number.
     public let fingerprint: NoticeFingerprint?
 
     /// Creates a request for the notices of these clients. With `after` 0, it begins at the first one.

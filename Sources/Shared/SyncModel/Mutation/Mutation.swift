@@ -15,8 +15,8 @@ public struct Mutation: Hashable, Sendable {
         case create(Patch)
         /// Set these fields to new values.
         case update([FieldEdit])
-        /// Delete the record. `seen` is the version of the record that the user had seen, except for the fields `unshown`:
-        /// the device has their values, but its build does not know the fields. Their names are sorted.
+        /// Delete the record. `seen` is the version of the record that the user had seen, except for the fields
+        /// `unshown`: the device has their values, but its build does not know the fields. Their names are sorted.
         case delete(seen: Version, unshown: [FieldName] = [])
     }
 
@@ -35,8 +35,8 @@ public struct FieldEdit: Hashable, Sendable {
     public let field: FieldName
     /// The new value in canonical form; null clears the field.
     public let value: FieldValue
-    /// The value that the user saw, as the device claims. If the edit conflicts with another, this value is the `base` of
-    /// the conflict.
+    /// The value that the user saw, as the device claims. If the edit conflicts with another, this value is the `base`
+    /// of the conflict.
     public let before: FieldValue
     /// The version that had last changed the field, as the device claims; `.zero` when the record had not come from a
     /// server yet.

@@ -31,8 +31,8 @@ public struct Record: Hashable, Sendable {
         fieldVersions.isEmpty ? version : fieldVersions[position]
     }
 
-    /// Returns the record without versions of fields that are older than its creation. A build that learned a field during
-    /// a snapshot has given it such a version.
+    /// Returns the record without versions of fields that are older than its creation. A build that learned a field
+    /// during a snapshot has given it such a version.
     package func withFields(sinceAtLeast creation: Version) -> Record {
         guard fieldVersions.contains(where: { $0 < creation }) else { return self }
         var record = self

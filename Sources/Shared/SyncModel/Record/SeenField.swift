@@ -4,8 +4,8 @@ public struct SeenField: Hashable, Sendable {
     public let value: FieldValue
     /// The version that had last changed the field; `.zero` if no server had sent the record yet.
     public let version: Version
-    /// Whether the same object wrote the value, and no server had shown it. The version is then that of the value that it
-    /// hid, and another value of this version is that one, for example after a rejection.
+    /// Whether the same object wrote the value, and no server had shown it. The version is then that of the value that
+    /// it hid, and another value of this version is that one, for example after a rejection.
     public let isOwn: Bool
 
     /// Creates the state of a field that was shown.
@@ -33,8 +33,8 @@ extension Record {
     /// - Parameters:
     ///   - seen: The field as the author saw it; nil for the present state.
     ///   - position: The position of the field.
-    ///   - isPending: Whether the record has a pending value in the field. The version is then that of the server's value,
-    ///     which it hides.
+    ///   - isPending: Whether the record has a pending value in the field. The version is then that of the server's
+    ///     value, which it hides.
     package func versionSeen(_ seen: SeenField?, ofFieldAt position: Int, isPending: Bool = false) -> Version {
         let stored = version(ofFieldAt: position)
         guard let seen else { return stored }

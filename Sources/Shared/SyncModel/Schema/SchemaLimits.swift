@@ -1,7 +1,7 @@
 /// The limits of the model, the same on every client and server. Each of them bounds memory.
 public enum SchemaLimits {
-    /// Default maximum length of a text or JSON field, in UTF-8 bytes. A `Model` may not declare a larger one, because a
-    /// page of rows must fit into memory many times over.
+    /// Default maximum length of a text or JSON field, in UTF-8 bytes. A `Model` may not declare a larger one, because
+    /// a page of rows must fit into memory many times over.
     public static let textBytes = 64 * 1_024
     /// Maximum sum of the maximum lengths of a model's text and JSON fields, in UTF-8 bytes: that of `fields` fields of
     /// the default length.
@@ -9,8 +9,8 @@ public enum SchemaLimits {
     /// A page contains at least one record, and must fit into the 64 MiB that a client accepts. In JSON, a byte of text
     /// takes at most six bytes, so the longest record takes 24 MiB. A server adds rows to a page until they have 4 MiB
     /// of JSON (`AuthorityLimits.pageBytes`), so the longest page has 28 MiB of rows. Its notices have at most 4 MiB of
-    /// values, which take 24 MiB. Names, versions, and nulls take less than 6 MiB: each of 1,000 rows may be the only one
-    /// of its collection, and have 64 columns of 92 bytes. Together these are 58 MiB.
+    /// values, which take 24 MiB. Names, versions, and nulls take less than 6 MiB: each of 1,000 rows may be the only
+    /// one of its collection, and have 64 columns of 92 bytes. Together these are 58 MiB.
     public static let recordTextBytes = fields * textBytes
     /// Maximum nesting depth of arrays and objects in a JSON field. Inside the deepest message, the value stays within
     /// the depth that every reader of JSON accepts.
@@ -41,12 +41,12 @@ public enum SchemaLimits {
     public static let formerClients = 256
     /// The maximum number of conditions of one filter. SQLite limits the depth of an expression to 1,000.
     public static let filterTerms = 400
-    /// The maximum depth of a filter: of lists and negations inside one another. SQLite's parser holds at most 100 symbols,
-    /// and a filter of this depth takes up to 90 of them.
+    /// The maximum depth of a filter: of lists and negations inside one another. SQLite's parser holds at most 100
+    /// symbols, and a filter of this depth takes up to 90 of them.
     public static let filterDepth = 50
     /// The maximum number of values in the lists of one filter. SQLite limits the parameters of a statement to 32,766.
     public static let filterValues = 10_000
-    /// The maximum number of sort keys of one query: each field, the uid, and the id. The filter of a page after a cursor
-    /// has up to two conditions for each pair of keys.
+    /// The maximum number of sort keys of one query: each field, the uid, and the id. The filter of a page after a
+    /// cursor has up to two conditions for each pair of keys.
     public static let sortKeys = fields + 2
 }

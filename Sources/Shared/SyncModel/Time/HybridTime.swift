@@ -30,8 +30,8 @@ public struct HybridTime: RawRepresentable, Hashable, Comparable, Sendable {
 
     /// Returns how many milliseconds the wall clock of the machine that took the reading is ahead of `now`.
     ///
-    /// A reading with a counter may be later than that clock, by up to twice `skew`, because the hybrid clock has observed
-    /// others. It then does not replace a lead that it permits.
+    /// A reading with a counter may be later than that clock, by up to twice `skew`, because the hybrid clock has
+    /// observed others. It then does not replace a lead that it permits.
     ///
     /// - Parameter known: the lead according to an earlier reading; nil when there is none.
     public func lead(over now: WallTime, known: Int64?, permitting skew: Duration) -> Int64 {

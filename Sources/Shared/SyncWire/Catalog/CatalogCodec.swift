@@ -14,8 +14,8 @@ package enum CatalogCodec {
     ///
     /// Equal catalogs have equal texts.
     ///
-    /// - Throws: `unencodable`, with the field or the model, if the text could not be read again. A store that kept such a
-    ///   text would not open again.
+    /// - Throws: `unencodable`, with the field or the model, if the text could not be read again. A store that kept
+    ///   such a text would not open again.
     package static func encode(_ catalog: SchemaCatalog) throws(WireError) -> [UInt8] {
         guard catalog.models.count <= CatalogDecoder.largestCount else {
             throw WireError(.unencodable, "more than \(CatalogDecoder.largestCount) collections")
@@ -117,9 +117,8 @@ package enum CatalogCodec {
 
     /// Reads a catalog that a Tombolo store wrote. An unknown rule keeps its name and accepts every value.
     ///
-    /// Models whose records may be too long for a page, or whose values for a transaction, are read, so that their limits
-    /// can be compared with shorter ones.
-    /// No store opens with them, because `encode` refuses them.
+    /// Models whose records may be too long for a page, or whose values for a transaction, are read, so that their
+    /// limits can be compared with shorter ones. No store opens with them, because `encode` refuses them.
     package static func decodeStored(
         _ bytes: [UInt8], rule: (_ name: String) -> FieldRule? = { _ in nil }
     ) throws(WireError) -> SchemaCatalog {

@@ -5,8 +5,8 @@ import SyncModel
 ///
 /// It throws an error with an offset for everything that would trap in the initializers of the model types.
 struct CatalogDecoder {
-    /// Whether a store wrote the catalog, possibly one of another build. Longer texts and records, and unknown keys, are
-    /// errors only in other catalogs.
+    /// Whether a store wrote the catalog, possibly one of another build. Longer texts and records, and unknown keys,
+    /// are errors only in other catalogs.
     let isStored: Bool
     private var longestText: Int { isStored ? SchemaLimits.transactionBytes : SchemaLimits.longestTextBytes }
     /// The targets of the references, which are checked once all collections are known.

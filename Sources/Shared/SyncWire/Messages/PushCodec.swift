@@ -192,8 +192,8 @@ package enum PushCodec {
 
     // MARK: Response
 
-    /// Encodes a response. Each result names the hash of its transaction, so that a device does not take the response to
-    /// another push for its own.
+    /// Encodes a response. Each result names the hash of its transaction, so that a device does not take the response
+    /// to another push for its own.
     package static func encode(_ response: PushResponse, to request: PushRequest) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)
         writer.beginObject()

@@ -1,8 +1,8 @@
 package import SyncModel
 
 extension Rejection {
-    /// The rejection without what the wire format does not have: the ends of a code, a message, or a list of fields that
-    /// are too long, and a position before the first mutation.
+    /// The rejection without what the wire format does not have: the ends of a code, a message, or a list of fields
+    /// that are too long, and a position before the first mutation.
     ///
     /// `OutcomeCodec` does not read such a rejection, so an outcome with it would count as damage.
     package var shortened: Rejection {

@@ -1,8 +1,8 @@
 public import SyncModel
 
 // Each operator has one concrete type on its right side, and is a member of the field's type: long conditions then
-// type-check in milliseconds. A field of a Bool alone is not a condition: with further overloads of && and ||, the compiler
-// does not find a misspelled field in a long condition, and gives up after half a minute.
+// type-check in milliseconds. A field of a Bool alone is not a condition: with further overloads of && and ||, the
+// compiler does not find a misspelled field in a long condition, and gives up after half a minute.
 
 extension ModelField {
     /// True if the field has this value; nil finds the records without a value.

@@ -2,8 +2,8 @@ package import SyncModel
 
 /// One key of the order of a query: `$0.due.ascending`.
 ///
-/// If an optional field has no value, the record comes first in ascending order. In any other field, a missing value counts
-/// as the default of the field.
+/// If an optional field has no value, the record comes first in ascending order. In any other field, a missing value
+/// counts as the default of the field.
 public struct ModelOrder<M: Model>: Hashable, Sendable {
     package let order: RecordOrder
     package let problem: ModelDeclarationError?

@@ -1,9 +1,11 @@
 import FoundationEssentials
 package import SyncModel
 
-// The text of dates in ISO 8601, such as `2026-12-01T10:00:00Z`. A field stores them as whole microseconds since 1970 (UTC).
+// The text of dates in ISO 8601, such as `2026-12-01T10:00:00Z`. A field stores them as whole microseconds since 1970
+// (UTC).
 extension FieldSchema {
-    /// Returns a date as text in UTC; nil if the field has no dates, the value is null, or its year is not in 1583...9999.
+    /// Returns a date as text in UTC; nil if the field has no dates, the value is null, or its year is not in
+    /// 1583...9999.
     package func dateText(_ value: FieldValue) -> String? {
         guard isDate, case .integer(let microseconds) = value, Self.writableDates.contains(microseconds) else {
             return nil
@@ -19,8 +21,8 @@ extension FieldSchema {
 
     /// Returns the value of a text; nil if the field has no dates, or the text is not a date.
     ///
-    /// The text is a day, which begins at midnight in UTC, or a day and a time with its zone, or the stored number. A number
-    /// of few digits is more likely a date in another form, such as `20261201`.
+    /// The text is a day, which begins at midnight in UTC, or a day and a time with its zone, or the stored number. A
+    /// number of few digits is more likely a date in another form, such as `20261201`.
     package func date(_ text: String) -> FieldValue? {
         guard isDate else { return nil }
         if let number = Int64(text) { return number == 0 || text.utf8.count > 8 ? .integer(number) : nil }
@@ -34,7 +36,8 @@ extension FieldSchema {
         return .integer(day + time)
     }
 
-    /// From 1583-01-01, because Foundation writes days before 1582-10-15 in the Julian calendar, to the end of 9999-12-31.
+    /// From 1583-01-01, because Foundation writes days before 1582-10-15 in the Julian calendar, to the end of
+    /// 9999-12-31.
     private static let writableDates = -12_212_553_600_000_000...253_402_300_799_999_999 as ClosedRange<Int64>
 
     /// Returns the microseconds from 1970 to the beginning of a day such as `2026-12-01`.

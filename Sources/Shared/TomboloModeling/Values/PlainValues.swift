@@ -56,7 +56,8 @@ extension Bool: ModelValue {
 
 /// Stored as whole microseconds since 1970 (UTC), so a date is rounded to the nearest microsecond.
 ///
-/// Every stored date from 1729 to 2273 reads back exactly. Beyond, whole seconds do: a `Date` cannot hold a microsecond.
+/// Every stored date from 1729 to 2273 reads back exactly. Beyond, whole seconds do: a `Date` cannot hold a
+/// microsecond.
 extension Date: OrderedValue {
     public typealias Base = Date
     public static var storage: FieldType { .integer }

@@ -1,6 +1,7 @@
 extension PlantedBug {
-    /// The names of the bugs that `tools/test` plants. Each should be found in the first world, in about a second, and for
-    /// each promise that worlds check, there is one that its oracle may find. `tools/check` plants all except the rare ones.
+    /// The names of the bugs that `tools/test` plants. Each should be found in the first world, in about a second, and
+    /// for each promise that worlds check, there is one that its oracle may find. `tools/check` plants all except the
+    /// rare ones.
     static let quick: Set<String> = [
         // I1 to I4: no write is lost, repeated, reordered, or left unconfirmed.
         "flushed commits lost", "outcome of another", "plain appliesRepeatsAgain", "plain reordersResponses",

@@ -1,8 +1,8 @@
 import SyncCore
 import SyncModel
 
-// Planted bugs change messages with these functions. Each argument replaces one part of a message, and all other parts stay
-// the same, so that a bug contains only the bug that its name says.
+// Planted bugs change messages with these functions. Each argument replaces one part of a message, and all other parts
+// stay the same, so that a bug contains only the bug that its name says.
 
 extension PullPage {
     /// Returns a copy of this page with the given parts replaced. `.some(nil)` removes an optional part.

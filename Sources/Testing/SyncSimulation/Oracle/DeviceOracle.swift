@@ -76,8 +76,8 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
         state.withLock { $0.devices[device]?.isFreed = true }
     }
 
-    /// Records that the engine of a device says that it is in sync. What it has received from others has no effect then, if
-    /// they are gone.
+    /// Records that the engine of a device says that it is in sync. What it has received from others has no effect
+    /// then, if they are gone.
     func isInSync(_ device: String) {
         state.withLock { state in
             guard let known = state.devices[device], known.isFreed else { return }
@@ -175,8 +175,8 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
                             "\(device) sent transaction \(entry.sequence) as number \(earlier.number), now as \(number)"
                         ))
                 }
-                // An empty transaction uses up the number. If the server then says that it does not have the transaction
-                // under former numbers either, the transaction is sent under the next one.
+                // An empty transaction uses up the number. If the server then says that it does not have the
+                // transaction under former numbers either, the transaction is sent under the next one.
                 let isEmptied = batch.isEmptied && batch.transactions.contains { $0.number == number }
                 known.numbers[entry.sequence] = isEmptied ? nil : (batch.identity, number)
             }

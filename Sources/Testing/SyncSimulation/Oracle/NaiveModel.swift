@@ -116,8 +116,8 @@ struct NaiveModel: Hashable, Sendable {
                     throw Violation(.I12, "\(address) was deleted, and created again at \(version)")
                 }
                 guard rows[address] == nil else {
-                    // Two devices that create the same id mean the same record: the later creation is an edit of it. Its
-                    // author has no copy of the record, and so does not know even its own earlier values.
+                    // Two devices that create the same id mean the same record: the later creation is an edit of it.
+                    // Its author has no copy of the record, and so does not know even its own earlier values.
                     disown(address, from: arrival.identity)
                     for (field, value) in patch where value != .null {
                         let pushed = Pushed(value: value, before: .null, origin: origin, seen: .zero)
@@ -171,8 +171,8 @@ struct NaiveModel: Hashable, Sendable {
         return seen
     }
 
-    /// Returns whether a reason for a rejection that concerns records can be true of a transaction. Other reasons count as
-    /// true.
+    /// Returns whether a reason for a rejection that concerns records can be true of a transaction. Other reasons count
+    /// as true.
     func mayReject(_ arrival: Arrival, as code: RejectionCode) -> Bool {
         let transaction = arrival.transaction.transaction
         var (created, deleted): (Set<RecordAddress>, Set<RecordAddress>) = ([], [])
@@ -205,8 +205,8 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
-    /// Returns whether a mutation deletes a record whose edits win over deletes, and which has an edit that the author has
-    /// not seen.
+    /// Returns whether a mutation deletes a record whose edits win over deletes, and which has an edit that the author
+    /// has not seen.
     private func hasUnseenEdits(_ mutation: Mutation, of arrival: Arrival) -> Bool {
         guard case .delete(let seen, let unshown) = mutation.intent,
             catalog[mutation.collection]?.deleteRule == .editWins

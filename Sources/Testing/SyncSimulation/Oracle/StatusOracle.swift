@@ -4,9 +4,9 @@ import SyncModel
 
 /// A check that the status of an engine is true at every step, not only at rest (I18).
 ///
-/// A device that says it is in sync has an empty outbox, and each space at the newest version that the last page named. It
-/// says that it is offline exactly while it has no link. It does not forget that it was in sync, and the time of its last sync
-/// changes only to one that its clock has shown since.
+/// A device that says it is in sync has an empty outbox, and each space at the newest version that the last page named.
+/// It says that it is offline exactly while it has no link. It does not forget that it was in sync, and the time of its
+/// last sync changes only to one that its clock has shown since.
 final class StatusOracle: Sendable {
     private struct Device: Sendable {
         /// The life of the process that the versions belong to.
@@ -21,12 +21,13 @@ final class StatusOracle: Sendable {
         var lastSync: WallTime?
         /// The device's clock at that time; nil if it was set since then.
         var clock: WallTime?
-        /// Whether the device may have forgotten its last sync, because its file was replaced, or because a process may have
-        /// ended before the time was stored.
+        /// Whether the device may have forgotten its last sync, because its file was replaced, or because a process may
+        /// have ended before the time was stored.
         var mayForget = false
         /// Whether the disk was full or read-only, so that a process may have ended before the time was stored.
         var wasDiskFull = false
-        /// The number of faults of the device's disk so far. A fault may prevent that the time of the last sync is stored.
+        /// The number of faults of the device's disk so far. A fault may prevent that the time of the last sync is
+        /// stored.
         var faults = 0
     }
 
@@ -126,8 +127,8 @@ final class StatusOracle: Sendable {
         }
     }
 
-    /// Checks that the time of the last sync is the one that the device said before, or one that its clock has shown since
-    /// then.
+    /// Checks that the time of the last sync is the one that the device said before, or one that its clock has shown
+    /// since then.
     private static func check(
         _ lastSync: WallTime?, at clock: WallTime, of device: String, _ known: Device
     ) throws(Violation) {

@@ -89,6 +89,7 @@ public enum ServerFault: Hashable, Sendable {
     case clock(wrongBy: Duration)
     /// The owner of a device loses access to a space, or gets it back. The server restarts with the new rules.
     case accessChanged(device: Int, space: Int)
-    /// The operator changes the size of the records that each account may store. The server restarts with the new limit.
+    /// The operator changes the size of the records that each account may store. The server restarts with the new
+    /// limit.
     case quotaChanged(bytes: Int)
 }

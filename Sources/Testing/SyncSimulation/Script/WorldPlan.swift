@@ -192,7 +192,8 @@ public struct WorldPlan: Hashable, Sendable {
         if random.chance(0.1) { rates.restoreServerBehindHorizon = restore }
     }
 
-    /// Draws the removal of conflicts. It is rare, because a user who was told that notices are missing may miss values.
+    /// Draws the removal of conflicts. It is rare, because a user who was told that notices are missing may miss
+    /// values.
     private mutating func drawTrimming() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.trimming")
         let trim = random.fraction() * 0.02
@@ -219,8 +220,8 @@ public struct WorldPlan: Hashable, Sendable {
         if isTight { setting.limits = limits }
     }
 
-    /// Draws what users do with their journals besides handling the newest entries. In three of ten worlds, they correct and
-    /// retry, and in as many, they restore any entry.
+    /// Draws what users do with their journals besides handling the newest entries. In three of ten worlds, they
+    /// correct and retry, and in as many, they restore any entry.
     private mutating func drawDecisions() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.decisions")
         setting.hasCorrections = random.chance(0.3)

@@ -9,8 +9,8 @@ extension Workload {
         return entries.isEmpty ? nil : entries[forms.below(entries.count)].number
     }
 
-    /// Draws other changes in place of those of an open entry about a transaction: with other texts, without some changes,
-    /// and with new ids for the records that the entry was to create.
+    /// Draws other changes in place of those of an open entry about a transaction: with other texts, without some
+    /// changes, and with new ids for the records that the entry was to create.
     mutating func correction(_ store: any LocalStore, _ now: WallTime) throws -> Operation? {
         let open = try store.wholeJournal().filter { $0.state == .active && $0.transaction != nil }
         guard !open.isEmpty else { return nil }

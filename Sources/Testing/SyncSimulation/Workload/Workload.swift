@@ -1,8 +1,9 @@
 import SyncCore
 import SyncModel
 
-/// A generator of random user operations: writes, edits in forms that may show old values, cancellations, restored and dismissed entries of the journal, of which
-/// those that a restored server has forgotten are sometimes all restored, and spaces that are left and followed again.
+/// A generator of random user operations: writes, edits in forms that may show old values, cancellations, restored and
+/// dismissed entries of the journal, of which those that a restored server has forgotten are sometimes all restored,
+/// and spaces that are left and followed again.
 struct Workload: Sendable {
     private var random: SeededRandom
     private var identifiers: SeededRandom
@@ -290,8 +291,8 @@ struct Workload: Sendable {
         return .update("customer", id, patch)
     }
 
-    /// Returns an edit that sets an unconfirmed value of a customer back to the value that the server last showed; nil if
-    /// there is none. A text is set back only to an empty field, so that each text occurs only once.
+    /// Returns an edit that sets an unconfirmed value of a customer back to the value that the server last showed; nil
+    /// if there is none. A text is set back only to an empty field, so that each text occurs only once.
     private mutating func settingBack(_ id: RecordID, _ store: any LocalStore) throws -> RecordEdit? {
         guard let schema = store.catalog["customer"], let shown = try store.shownRecord("customer", id),
             let current = try store.record("customer", .id(id))

@@ -1,7 +1,7 @@
 public import SyncModel
 
-/// The models of the simulated world, with every type of field, merge rule, and delete rule, and with required, optional,
-/// and circular references.
+/// The models of the simulated world, with every type of field, merge rule, and delete rule, and with required,
+/// optional, and circular references.
 public enum WorldCatalog {
     public static let catalog = SchemaCatalog([
         ModelSchema(collection: "customer", fields: earlierFields + laterFields),

@@ -9,8 +9,8 @@ public struct DeviceStorage: Hashable, Sendable {
     /// Whether the journal holds at most `smallJournal` entries that the user has not handled.
     public var hasSmallJournal = false
 
-    /// The limits of a small journal: the number of entries from which on new edits are refused, and the number of notices
-    /// from which on further ones wait on the server.
+    /// The limits of a small journal: the number of entries from which on new edits are refused, and the number of
+    /// notices from which on further ones wait on the server.
     public static let smallJournal = (entries: 14, notices: 4)
 
     /// The build of the application that opens the store.

@@ -105,8 +105,8 @@ extension SimulatedUser {
             isRetry ? entry.state == .active : entry.state != .restored, "has restored \(entry.words) again")
     }
 
-    /// Checks that each losing value of a restored entry is shown, in its record or in the one that replaces it, or offered by
-    /// an entry that the restore has made.
+    /// Checks that each losing value of a restored entry is shown, in its record or in the one that replaces it, or
+    /// offered by an entry that the restore has made.
     func checkIsRestored(_ conflicts: [FieldConflict], in entry: JournalEntry, after newest: Int64) throws {
         var losers: [UserOracle.FieldAddress: FieldValue] = [:]
         for conflict in conflicts {
@@ -209,7 +209,8 @@ extension SimulatedUser {
         return false
     }
 
-    /// Whether a part of a lost transaction creates a record without a value that it requires, because other entries have it.
+    /// Whether a part of a lost transaction creates a record without a value that it requires, because other entries
+    /// have it.
     private func lacksValue(_ transaction: Transaction) -> Bool {
         transaction.mutations.contains { mutation in
             guard case .create(let patch) = mutation.intent else { return false }

@@ -75,8 +75,8 @@ extension World {
         return true
     }
 
-    /// Checks that a device's version of a space only grows, except after a setback such as a reset cursor (I7, I8), and
-    /// reports the histories and spaces that the device says it has.
+    /// Checks that a device's version of a space only grows, except after a setback such as a reset cursor (I7, I8),
+    /// and reports the histories and spaces that the device says it has.
     private func checkVersions(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         let session = try store.session()
         userOracle.follows(device.name, currentHistory: session.epoch == history.epoch)

@@ -7,8 +7,8 @@ import SyncModel
 ///
 /// Oracles that share no code with the parts under test watch it. A run has three phases. *Safety*: users write and
 /// faults happen as the script says, and the oracles check the invariants after every step. Slow checks, of files and
-/// of long outboxes, run less often. *Heal*: all faults end. *Liveness*: everything must arrive within bounded time, and
-/// again after the users have restored everything that the server has lost.
+/// of long outboxes, run less often. *Heal*: all faults end. *Liveness*: everything must arrive within bounded time,
+/// and again after the users have restored everything that the server has lost.
 public final class World {
     public let script: WorldScript
     public let simulation: Simulation

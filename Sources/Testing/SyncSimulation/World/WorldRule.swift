@@ -30,8 +30,8 @@ enum WorldRule {
 extension AuthorityService {
     /// Performs a push whose transactions the world's rule judges first.
     ///
-    /// As on a real server, each round plans transactions, judges their effects, and commits them with the verdicts. The
-    /// response has the results of all rounds.
+    /// As on a real server, each round plans transactions, judges their effects, and commits them with the verdicts.
+    /// The response has the results of all rounds.
     func push(
         judging request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> PushResponse {

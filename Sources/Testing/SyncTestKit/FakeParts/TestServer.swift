@@ -13,7 +13,8 @@ public import TomboloModeling
 /// options.transport = server.transport(for: "ned")
 /// ```
 ///
-/// It is the real authority, in memory, with the clock of this machine, like its clients. A test that needs no real client is faster in a ``SyncTestbed``.
+/// It is the real authority, in memory, with the clock of this machine, like its clients. A test that needs no real
+/// client is faster in a ``SyncTestbed``.
 public final class TestServer: Sendable {
     private let catalog: SchemaCatalog
     private let authority: Authority

@@ -73,7 +73,8 @@ extension LocalStoreConformance {
                     seen: [RecordAddress("users", id): fields],
                     in: fixture.space, now: fixture.now())
                 let intent = try fixture.store.outbox(limit: 1).first?.transaction.mutations.first?.intent
-                // The author has seen a version of the age that this history does not have: the server has lost another one.
+                // The author has seen a version of the age that this history does not have: the server has lost another
+                // one.
                 let expected = Mutation.Intent.update([
                     FieldEdit(field: "age", value: .integer(4), before: .integer(3), seen: .zero),
                     FieldEdit(field: "username", value: .text("bo"), before: .text("eve"), seen: Version(1)),
@@ -331,8 +332,8 @@ extension StoreFixture {
         throw ConformanceViolation(rule: rule, detail: "the journal has \(String(describing: entry))")
     }
 
-    /// Replaces the name eve by the edit of an author who saw other fields, and expects that the journal has the name and
-    /// restores it.
+    /// Replaces the name eve by the edit of an author who saw other fields, and expects that the journal has the name
+    /// and restores it.
     fileprivate func expectNoted(_ id: RecordID, seen: [FieldName: SeenField]) throws {
         _ = try store.commit(
             [.update("users", id, ["username": .text("bo"), "age": .integer(4)])],

@@ -221,7 +221,8 @@ extension BatchLimit {
 }
 
 extension StoreFixture {
-    /// Sends two edits of a user, and rejects the first because the server does not know one of its fields. Returns the user.
+    /// Sends two edits of a user, and rejects the first because the server does not know one of its fields. Returns the
+    /// user.
     fileprivate func editBeforeUpgrade() throws -> RecordID {
         let (ada, _) = try createUser("ada")
         _ = try push()

@@ -29,8 +29,8 @@ extension Inspector {
         try arguments.require(only: "collection", "id", "before")
         let writer = try writer(arguments)
         let id = try arguments.record("id")
-        // A deletion counts as one by somebody who has seen all values that are here. Values that have come while the page
-        // asked whether to delete were not seen.
+        // A deletion counts as one by somebody who has seen all values that are here. Values that have come while the
+        // page asked whether to delete were not seen.
         try requireUnchanged(
             try arguments.texts("before"), id, writer.schema, since: "the record was shown",
             advice: "look at the record again before you delete it")
@@ -38,8 +38,8 @@ extension Inspector {
         return Self.line("deleted", id)
     }
 
-    /// Throws if a field no longer has the text that the page has shown: the change would replace a value that the person
-    /// has not seen.
+    /// Throws if a field no longer has the text that the page has shown: the change would replace a value that the
+    /// person has not seen.
     private func requireUnchanged(
         _ shown: [(name: String, text: String)], _ id: RecordID, _ schema: ModelSchema, since moment: String,
         advice: String

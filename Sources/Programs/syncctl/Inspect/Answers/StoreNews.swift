@@ -4,8 +4,8 @@ import SyncModel
 
 /// The latest change of each part of a store, by the number of the change.
 ///
-/// A page asks for the news since a number. However many pages there are, and however slow they are, this is all that is
-/// kept for them.
+/// A page asks for the news since a number. However many pages there are, and however slow they are, this is all that
+/// is kept for them.
 struct StoreNews: Sendable {
     /// The number of the latest change.
     private(set) var latest: Int64 = 1

@@ -10,8 +10,8 @@ extension History {
         set { state.withLock { $0.accounts = newValue } }
     }
 
-    /// Records that the server may have counted less than an account has stored, because another process has added something,
-    /// or because a commit has failed that took effect.
+    /// Records that the server may have counted less than an account has stored, because another process has added
+    /// something, or because a commit has failed that took effect.
     func usageIsUncertain() {
         state.withLock { $0.mayUndercount = true }
     }
@@ -49,8 +49,8 @@ extension History.State {
 
     /// Returns whether a rejection may be true that says that an account stores as much as it may.
     ///
-    /// The bound is all that the account has ever stored, because the server counts deletions late, and counts what others have
-    /// written into records of the account.
+    /// The bound is all that the account has ever stored, because the server counts deletions late, and counts what
+    /// others have written into records of the account.
     func isBeyondQuota(
         _ rejection: Rejection, _ operation: History.Operation, _ transaction: Transaction, isAnsweredNow: Bool
     ) -> Bool {

@@ -255,8 +255,8 @@ extension History.State {
         return isOpen ? nil : replay
     }
 
-    /// Returns whether a transaction only repeats creations, which have taken effect under another identity of its device.
-    /// Rules do not judge it again.
+    /// Returns whether a transaction only repeats creations, which have taken effect under another identity of its
+    /// device. Rules do not judge it again.
     private func hasTakenEffect(_ transaction: Transaction) -> Bool {
         transaction.mutations.allSatisfy { replays[transaction.space]?.models.last?.isCreation($0) == true }
     }

@@ -68,7 +68,8 @@ final class History: Sendable {
         var lost: Set<Operation> = []
         /// The transactions that a hostile server has refused.
         var refusedByLiars: Set<PayloadHash> = []
-        /// The transactions that the server has refused because the body was too long, even with nothing else in the push.
+        /// The transactions that the server has refused because the body was too long, even with nothing else in the
+        /// push.
         var tooLong: Set<PayloadHash> = []
     }
 

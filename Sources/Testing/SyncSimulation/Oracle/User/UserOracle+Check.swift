@@ -16,7 +16,8 @@ extension UserOracle {
         let spaces: Set<SpaceID>
         /// The history that the device follows, and its version of each space.
         let session: StoredSession
-        /// The values of all records, and of lost changes in the journal, each with the space in which the device has it.
+        /// The values of all records, and of lost changes in the journal, each with the space in which the device has
+        /// it.
         private(set) var placed: [(value: FieldValue, space: SpaceID, place: String)] = []
 
         /// Reads everything that a store shows through its public interface.

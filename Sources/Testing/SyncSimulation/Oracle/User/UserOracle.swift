@@ -53,11 +53,11 @@ final class UserOracle: Sendable {
         var made = Duration.zero
         /// Whether a user has seen the change in the journal.
         var isReported = false
-        /// The devices on which a user has written the value again by restoring everything that was lost, and the authors
-        /// before that. Any of them may be notified if the value gives way to another.
+        /// The devices on which a user has written the value again by restoring everything that was lost, and the
+        /// authors before that. Any of them may be notified if the value gives way to another.
         var restorers: Set<String> = []
-        /// The holders and restorers that have removed the space since then, and have not downloaded all of it again. Only
-        /// the server has the change.
+        /// The holders and restorers that have removed the space since then, and have not downloaded all of it again.
+        /// Only the server has the change.
         var absentees: Set<String> = []
         /// Whether a device that might have offered the value cannot: a restorer's journal is lost, or the server was
         /// restored while only it had the change, or before a device that did not know of that removed the space.
@@ -161,7 +161,8 @@ final class UserOracle: Sendable {
                     let hasMoved = if case .reference = old { offered.values.contains(replaced) } else { false }
                     if hasMoved || offered.saysThatItReplaces(replaced) { state.replaced.insert(replaced) }
                 } else if !texts.contains(saved.value) {
-                    // The new record may have the id that the entry names. Its device may be notified if the value loses.
+                    // The new record may have the id that the entry names. Its device may be notified if the value
+                    // loses.
                     if offered.values.contains(saved) { state.values[saved]?.restorers.insert(device) }
                     continue
                 }
@@ -390,8 +391,8 @@ final class UserOracle: Sendable {
 
     /// A change of one field, or of a whole record.
     ///
-    /// The last element of each has the values that the change replaces although its user did not see them, because the form
-    /// showed older ones.
+    /// The last element of each has the values that the change replaces although its user did not see them, because the
+    /// form showed older ones.
     fileprivate enum Change {
         case value(Saved, over: FieldValue?, unseen: Saved?)
         case delete(RecordAddress, of: [Saved], unseen: [Saved])
@@ -490,7 +491,8 @@ extension UserOracle.State {
         }
     }
 
-    /// Returns whether the users of the device know a value that their form does not show, because they have entered it.
+    /// Returns whether the users of the device know a value that their form does not show, because they have entered
+    /// it.
     private func isOwn(_ saved: UserOracle.Saved, on device: String) -> Bool {
         entered[device]?.contains(saved) ?? false
     }
