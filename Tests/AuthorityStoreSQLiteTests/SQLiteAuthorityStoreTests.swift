@@ -219,6 +219,20 @@ import Testing
         #expect(try folder.open().write(take) == Version(2))
     }
 
+    @Test(arguments: [["-wal"], ["-wal", "-shm"]], [true, false])
+    func `the commits of a deleted WAL are in the database after the close`(deleted: [String], isFound: Bool) throws {
+        let folder = try Folder()
+        let take = { (transaction: any AuthorityTransaction) throws(AuthorityStoreError) in
+            try transaction.takeVersion(in: .default)
+        }
+        let store = try folder.open()
+        #expect(try store.write(take) == Version(1))
+        for suffix in deleted { unlink(folder.file + suffix) }
+        if isFound { expect(.missingFile, naming: folder.file + "-wal") { try store.write(take) } }
+        try store.close()
+        #expect(try folder.open().write(take) == Version(2))
+    }
+
     @Test func `a database with a second hard link is refused`() throws {
         let folder = try Folder()
         try folder.open().close()

@@ -187,6 +187,26 @@ import Testing
         #expect(try scratch.open().count(matching: RecordQuery("users")) == 1)
     }
 
+    /// Regression test: the only copy of the commits since the last checkpoint was discarded with the deleted WAL.
+    @Test(arguments: [["-wal"], ["-wal", "-shm"]], [true, false])
+    func `the commits of a deleted WAL are in the database at the latest when it is closed`(
+        deleted: [String], isFound: Bool
+    ) throws {
+        let scratch = try Scratch()
+        do {
+            let store = try scratch.open()
+            _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+            for suffix in deleted { unlink(scratch.file + suffix) }
+            if isFound {
+                #expect(throws: StoreError.self) {
+                    try store.commit([Samples.create(2)], in: .default, now: Samples.now)
+                }
+            }
+            store.close()
+        }
+        #expect(try scratch.open().count(matching: RecordQuery("users")) == 1)
+    }
+
     @Test(.ring(.test)) func `opening a database a second time keeps the locks of the first connection`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()

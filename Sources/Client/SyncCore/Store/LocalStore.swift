@@ -23,9 +23,9 @@ public protocol LocalStore: Sendable {
     ///   with a value of another type.
     func records(matching query: RecordQuery) throws(StoreError) -> [Record]
 
-    /// Calls `body` with each matching record, in the order of the query. All records are of the same moment, but only
-    /// one is in memory at a time. `body` must not use the store.
-    func forEachRecord(matching query: RecordQuery, _ body: @Sendable (Record) -> Void) throws(StoreError)
+    /// Calls `body` with each matching record and its space, in the order of the query. All records are of the same
+    /// moment, but only one is in memory at a time. `body` must not use the store.
+    func forEachRecord(matching query: RecordQuery, _ body: @Sendable (Record, SpaceID) -> Void) throws(StoreError)
 
     /// Returns the number of matching records, ignoring `limit` and `offset`.
     func count(matching query: RecordQuery) throws(StoreError) -> Int
@@ -199,9 +199,12 @@ public protocol LocalStore: Sendable {
 
 extension LocalStore {
     public func forEachRecord(
-        matching query: RecordQuery, _ body: @Sendable (Record) -> Void
+        matching query: RecordQuery, _ body: @Sendable (Record, SpaceID) -> Void
     ) throws(StoreError) {
-        for record in try records(matching: query) { body(record) }
+        for record in try records(matching: query) {
+            // A record that is removed meanwhile has no space.
+            if let space = try space(of: query.collection, record.id) { body(record, space) }
+        }
     }
 }
 

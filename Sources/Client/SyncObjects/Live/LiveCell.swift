@@ -209,8 +209,7 @@ final class LiveCell: Sendable {
     /// Returns the group, which is made on first use.
     func madeGroup() -> DraftGroup {
         state.withLock { state in
-            if let group = state.group { return group }
-            let group = DraftGroup()
+            let group = state.group ?? DraftGroup()
             state.group = group
             if state.presence != .draft { state.keptGroup = group }
             return group

@@ -23,8 +23,11 @@ public final class LiveObjects: Sendable {
         let collection: CollectionName
         let key: RecordKey
 
-        /// Leaves out the collection: few records of different collections have the same key.
-        func hash(into hasher: inout Hasher) { hasher.combine(key) }
+        /// Leaves out the collection of a record that is known by its id: ids are random.
+        func hash(into hasher: inout Hasher) {
+            if case .uid = key { hasher.combine(collection) }
+            hasher.combine(key)
+        }
     }
 
     private struct Entry: Sendable {

@@ -45,6 +45,10 @@ extension StoreError {
     static let withoutIdentity = StoreError(
         .corrupt, "sync_meta has no row: the database has lost its identity")
 
+    static func recordWithoutSpace(_ collection: String) -> StoreError {
+        StoreError(.corrupt, "a record of \(collection) is in a space that the database does not know")
+    }
+
     static let closed = StoreError(.inputOutput, "the store has been closed")
 
     static func modelsChanged(_ file: String) -> StoreError {

@@ -52,12 +52,17 @@ extension SQLiteStore: LocalStore {
     }
 
     public func forEachRecord(
-        matching query: RecordQuery, _ body: @Sendable (Record) -> Void
+        matching query: RecordQuery, _ body: @Sendable (Record, SpaceID) -> Void
     ) throws(StoreError) {
         let table = try table(query.collection)
         try read(inTransaction: true) { connection in
             let sql = try Self.sql(for: query, table, on: connection)
-            try sql.read(on: connection) { statement in body(try table.record(statement)) }
+            let spaces = try SpaceRow.all(connection).map { ($0.key, $0.stored(for: nil).space) }
+            let names = Dictionary(uniqueKeysWithValues: spaces)
+            try sql.read(on: connection) { statement in
+                guard let space = names[table.space(statement)] else { throw StoreError.recordWithoutSpace(table.name) }
+                body(try table.record(statement), space)
+            }
         }
     }
 

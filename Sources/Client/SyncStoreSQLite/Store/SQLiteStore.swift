@@ -130,6 +130,7 @@ public final class SQLiteStore: Sendable {
 
     /// Closes all connections and ends the broadcast of changes. Later calls throw.
     public func close() {
+        if openFiles?.replaced != nil { saveDeletedWAL() }
         readers?.close()
         writer.withLock { $0.writer = nil }
         // This must come last: a task that waits for changes reads the store once more when the broadcast ends, and
@@ -253,7 +254,16 @@ public final class SQLiteStore: Sendable {
         guard openFiles?.replaced != nil else { return }
         // Closing the last connection deletes the WAL.
         if writer.withLock({ $0.writer == nil }) { throw .closed }
+        saveDeletedWAL()
         try Self.check(openFiles)
+    }
+
+    /// Copies a WAL that was deleted into the database file, unless another process may have written a new one.
+    ///
+    /// It runs on the writer's connection, because another one would not have the deleted file open.
+    private func saveDeletedWAL() {
+        guard openFiles?.mayHaveForeignWAL == false else { return }
+        try? withWriter { try $0.checkpointAlone() }
     }
 
     private static func check(_ files: OpenFiles?) throws(StoreError) {

@@ -24,7 +24,7 @@ final class Writer {
     private var pagesAtCheckpoint = 0
     let cache = WriterCache()
     /// The files of the database; nil with a custom VFS.
-    let files: OpenFiles?
+    private(set) var files: OpenFiles?
     /// SQLite's number of the schema, which changes when any program adds a table or column.
     private var schemaVersion: Int64 = -1
     /// Whether the WAL file still has to be truncated, because it may hold data of a vacated space. No process
@@ -64,7 +64,7 @@ final class Writer {
     }
 
     deinit {
-        if !trustsWAL, files?.replaced == nil { prepareClosing() }
+        if files?.mayHaveForeignWAL != true, !trustsWAL { prepareClosing() }
     }
 
     /// Makes sure that SQLite copies only a durable WAL into the database file when the last connection closes.

@@ -76,8 +76,8 @@ struct DigestCommand: AsyncParsableCommand {
         } else {
             for schema in store.catalog.models {
                 progress.show("reading \(schema.collection)")
-                for space in spaces {
-                    digests[space, default: [:]][schema.collection] = try local(schema, in: space, store)
+                for (space, digest) in try local(schema, store) {
+                    digests[space, default: [:]][schema.collection] = digest
                 }
             }
         }
@@ -107,14 +107,12 @@ struct DigestCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the digest of a collection in one space of this device.
-    private func local(
-        _ schema: ModelSchema, in space: SpaceID, _ store: any LocalStore
-    ) throws(StoreError) -> RecordDigest {
-        let digest = Guarded(RecordDigest(of: schema))
-        var query = RecordQuery(schema.collection)
-        query.space = space
-        try store.forEachRecord(matching: query) { record in digest.withLock { $0.add(record) } }
-        return digest.withLock { $0 }
+    /// Returns the digests of a collection of this device, by space.
+    private func local(_ schema: ModelSchema, _ store: any LocalStore) throws(StoreError) -> [SpaceID: RecordDigest] {
+        let digests = Guarded<[SpaceID: RecordDigest]>([:])
+        try store.forEachRecord(matching: RecordQuery(schema.collection)) { record, space in
+            digests.withLock { $0[space, default: RecordDigest(of: schema)].add(record) }
+        }
+        return digests.withLock { $0 }
     }
 }

@@ -35,7 +35,10 @@ struct ImportInput {
         var lines = 0
         do {
             var status = stat()
-            if fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+            // A program may have read a part of the standard input.
+            if handle !== FileHandle.standardInput, fstat(handle.fileDescriptor, &status) == 0,
+                status.st_mode & S_IFMT == S_IFREG
+            {
                 try checkSize(Int(status.st_size), name)
                 bytes.reserveCapacity(Int(status.st_size))
             }

@@ -83,6 +83,7 @@ struct RecordAction {
         // the last record of the previous one.
         query.offset = listing.offset
         var (start, page) = (listing.offset, Self.firstPage)
+        var unprinted = (rows: 0, bytes: 0)
         while start < end {
             query.limit = min(page, end - start)
             let records = try store.records(matching: query)
@@ -99,8 +100,15 @@ struct RecordAction {
                     table.add(try shape.cells(record))
                 }
             }
-            if !terminal.isJSON, !table.isEmpty { table.print(to: terminal) }
+            // The first part that is printed determines the widths of the columns.
+            unprinted.rows += records.count
+            unprinted.bytes += Self.bytes(of: records)
+            if unprinted.rows >= Self.longestPage || unprinted.bytes >= Self.pageBytes {
+                if !terminal.isJSON { table.print(to: terminal) }
+                unprinted = (0, 0)
+            }
         }
+        if !terminal.isJSON, unprinted.rows > 0 { table.print(to: terminal) }
         guard !terminal.isJSON else { return }
         if table.isEmpty {
             terminal.note(
@@ -116,7 +124,10 @@ struct RecordAction {
 
     /// Returns the number of records to read next, if they are about as large as these.
     private static func page(after records: [Record]) -> Int {
-        let bytes = records.reduce(0) { $1.values.reduce($0) { $0 + $1.byteCount } }
-        return min(max(pageBytes * records.count / max(bytes, 1), 1), longestPage)
+        min(max(pageBytes * records.count / max(bytes(of: records), 1), 1), longestPage)
+    }
+
+    private static func bytes(of records: [Record]) -> Int {
+        records.reduce(0) { $1.values.reduce($0) { $0 + $1.byteCount } }
     }
 }

@@ -26,6 +26,7 @@ public enum ProcessLimits {
             throw LimitTooLow("not read its own arguments", advice: "mount /proc: mount -t proc proc /proc")
         }
         try requireEnough()
+        try requireFreeFiles()
     }
 
     /// Throws if a limit is too low for a client or a server.
@@ -37,19 +38,23 @@ public enum ProcessLimits {
         guard files >= leastFiles else {
             throw LimitTooLow("open \(files) files, and needs \(leastFiles)", raisedBy: "ulimit -n 1024")
         }
-        // A program inherits open files from the one that starts it. Reading the folder takes one more.
-        let open = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
-        guard files - open >= leastFreeFiles else {
-            throw LimitTooLow(
-                "open \(files) files, of which \(open) are open already, and needs \(leastFreeFiles) more",
-                raisedBy: "ulimit -n 1024")
-        }
         let space = current(RLIMIT_AS).map { Int(clamping: $0.rlim_cur) } ?? .max
         guard space >= leastAddressSpace else {
             let mebibytes = [space, leastAddressSpace].map { $0 / (1_024 * 1_024) }
             throw LimitTooLow(
                 "use \(mebibytes[0]) MiB of address space, and needs \(mebibytes[1])", raisedBy: "ulimit -v unlimited")
         }
+    }
+
+    /// Throws if too many files are open already. A program inherits open files from the one that starts it.
+    private static func requireFreeFiles() throws(LimitTooLow) {
+        guard let limit = current(RLIMIT_NOFILE).map({ Int(clamping: $0.rlim_cur) }),
+            let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count,
+            limit - open < leastFreeFiles
+        else { return }
+        throw LimitTooLow(
+            "open \(limit) files, of which \(open) are open already, and needs \(leastFreeFiles) more",
+            raisedBy: "ulimit -n \(((open + leastFreeFiles) / 1_024 + 1) * 1_024)")
     }
 
     /// Raises the limit on open files and connections as far as the system allows. Debian gives a process 1,024 unless

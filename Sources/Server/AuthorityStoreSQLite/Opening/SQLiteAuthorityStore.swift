@@ -144,11 +144,13 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     /// Closes the database after the current calls have ended. Every later call fails.
     ///
     /// Unless another program reads from the WAL, the database file then holds all data: a copy of that file alone is
-    /// complete, and no WAL remains that SQLite could apply to a file that replaces it. If one of the files was
-    /// replaced meanwhile, the WAL is left as it is.
+    /// complete, and no WAL remains that SQLite could apply to a file that replaces it. If another process may have
+    /// written into a WAL that has replaced the one of this store, that WAL is left as it is.
     public func close() throws(AuthorityStoreError) {
         readers?.close()
-        if checkpointer != nil, files?.replaced == nil {
+        if files?.replaced != nil {
+            saveDeletedWAL()
+        } else if checkpointer != nil {
             try? writer.inTurn {
                 // If a checkpoint does not copy everything at once, another program is reading.
                 if try checkpoint() { _ = try writer.use { try $0.checkpoint(.truncate) } }
@@ -227,6 +229,14 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         try connection.inTurn { try connection.use { try $0.text(of: "PRAGMA quick_check(1)") } }
     }
 
+    /// Copies a WAL that was deleted into the database file, unless another process may have written a new one.
+    ///
+    /// It runs on the writer's connection, because another one would not have the deleted file open.
+    private func saveDeletedWAL() {
+        guard checkpointer != nil, files?.mayHaveForeignWAL == false else { return }
+        try? writer.inTurn { _ = try writer.use { try $0.checkpoint(.truncate) } }
+    }
+
     /// Throws `missingFile` if a file of the database is no longer the one that was opened.
     ///
     /// SQLite would continue to use a file that a later start does not find. Commits to it would be confirmed and then
@@ -234,6 +244,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     func checkFiles() throws(AuthorityStoreError) {
         // Closing the last connection deletes the WAL.
         guard let replaced = files?.replaced, !writer.isClosed else { return }
+        saveDeletedWAL()
         throw AuthorityStoreError(
             .missingFile, "\(replaced) was moved, deleted, or replaced while it is served: restart the server")
     }

@@ -84,7 +84,8 @@ public enum AuthorityLimits {
     /// Maximum number of members of all spaces together. Every server keeps all of them in memory, about 10 MB, and
     /// reads them again, within a second, when one of them changes.
     public static let members = 50_000
-    /// Maximum number of spaces in the mark beside the database, which is then a file of 700 KB.
+    /// Maximum number of spaces in the mark beside the database, which is then a file of 700 KB, or
+    /// twice that after a restore.
     public static let markedSpaces = 4_096
     /// Maximum length of an epoch, in bytes.
     public static let epochBytes = 64

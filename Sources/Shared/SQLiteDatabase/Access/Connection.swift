@@ -16,7 +16,7 @@ package final class Connection {
     var walPages: UnsafeMutablePointer<Int32>?
     /// The opened file; nil for a database in memory or of a custom VFS.
     private let identity: DatabaseFiles.Identity?
-    /// The files whose WAL the connection leaves alone when it closes, if one of them was replaced.
+    /// The files whose WAL the connection leaves alone when it closes, if another process may have written into it.
     package var openFiles: OpenFiles?
 
     /// Maximum number of cached statements with composed SQL, and of those with keys: more than an ordinary application
@@ -51,7 +51,7 @@ package final class Connection {
         composed.removeAll()
         numbered.removeAll()
         keyed.removeAll()
-        if openFiles?.replaced != nil { keepWALOnClose() }
+        if openFiles?.mayHaveForeignWAL == true { keepWALOnClose() }
         sqlite3_close_v2(handle)
         if let identity { OpenDatabases.shared.closed(identity) }
         walPages?.deallocate()

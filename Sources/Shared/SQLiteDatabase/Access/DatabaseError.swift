@@ -56,7 +56,7 @@ package struct DatabaseError: Error, CustomStringConvertible {
 
     /// The error for an SQLite result code, with the connection's message.
     init(_ result: Int32, of connection: OpaquePointer, while action: String) {
-        if result & 0xFF == SQLITE_CANTOPEN, let lack = Self.lack(sqlite3_system_errno(connection)) {
+        if result & 0xFF == SQLITE_CANTOPEN, let lack = Self.lack(for: connection) {
             (code, text) = lack
             sqlite = (action, result)
             return
@@ -72,13 +72,21 @@ package struct DatabaseError: Error, CustomStringConvertible {
 
     /// Returns the error for a file that could not be opened because the system lacks something; nil for other reasons,
     /// such as permissions.
-    private static func lack(_ number: Int32) -> (code: Code, text: String)? {
-        switch number {
-        case ENOSPC, EDQUOT: (.diskFull, String(cString: strerror(number)))
-        case EMFILE: (.inputOutput, "this process has too many open files (ulimit -n)")
-        case ENFILE: (.inputOutput, "the system has too many open files")
-        default: nil
+    ///
+    /// SQLite does not keep the reason of the system: it tries to open a new file once more, as one to read.
+    private static func lack(for connection: OpaquePointer) -> (code: Code, text: String)? {
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        if descriptor >= 0 {
+            close(descriptor)
+        } else if errno == EMFILE || errno == ENFILE {
+            let owner = errno == EMFILE ? "this process" : "the system"
+            return (.inputOutput, "\(owner) has too many open files")
         }
+        var disk = statvfs()
+        guard let name = sqlite3_db_filename(connection, "main"), statvfs(name, &disk) == 0 else { return nil }
+        // Some file systems make inodes as they need them, and count none.
+        guard disk.f_files > 0, disk.f_favail == 0 else { return nil }
+        return (.diskFull, "the file system has no inode for another file")
     }
 
     /// Whether the database or its WAL has no room for another write under the process's limit on the size of files.

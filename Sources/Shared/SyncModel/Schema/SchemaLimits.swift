@@ -45,7 +45,7 @@ public enum SchemaLimits {
     /// symbols, and a filter of this depth takes up to 90 of them.
     public static let filterDepth = 50
     /// The maximum number of values in the lists of one filter. SQLite limits the parameters of a statement to 32,766.
-    public static let filterValues = 10_000
+    public static let filterValues = 20_000
     /// The maximum number of sort keys of one query: each field, the uid, and the id. The filter of a page after a
     /// cursor has up to two conditions for each pair of keys.
     public static let sortKeys = fields + 2

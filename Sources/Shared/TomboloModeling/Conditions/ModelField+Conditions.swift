@@ -30,10 +30,9 @@ extension ModelField {
         guard let value else { return condition(.compare(.field(key.name), comparison, .null)) }
         guard let stored = stored(value) else { return condition(.any([]), unstorable: true) }
         var filter = RecordFilter.compare(.field(key.name), comparison, stored)
-        if !value.otherForms.isEmpty {
+        if !value.otherForms.isEmpty, comparison == .equal || comparison == .notEqual {
             let isEqual = RecordFilter.isIn(key.name, [stored] + value.otherForms)
-            // Only equality compares values that have other forms: these are not in order.
-            filter = comparison == .notEqual ? !isEqual : isEqual
+            filter = comparison == .equal ? isEqual : !isEqual
         }
         // A record of an older build has no value, and reads as the default.
         if !missing.isNull {

@@ -27,4 +27,5 @@ extension ModelEnum {
     }
 
     public var stored: FieldValue? { rawValue.stored }
+    public var otherForms: [FieldValue] { rawValue.otherForms }
 }

@@ -254,6 +254,11 @@ final class UserOracle: Sendable {
             for address in offer.deletes where state.deletes[address]?.holders.contains(device) == true {
                 state.deletes[address]?.isReported = true
             }
+            // A full journal forgets the entry once it is dismissed, but its user knows that values may be missing.
+            guard offer.saysThatNoticesAreMissing else { return }
+            for (saved, claim) in state.values where claim.holders.contains(device) {
+                state.values[saved]?.isReported = true
+            }
         }
     }
 
