@@ -42,6 +42,7 @@ private struct StrictPage: Model {
 
     let title = Field<String>("title", .required, .length(1...5))
     let following = Reference<StrictPage>("following")
+    let pages = Field<Int?>("pages", default: 3)
 }
 
 private struct LaxPage: Model {
@@ -49,6 +50,7 @@ private struct LaxPage: Model {
 
     let title = Field<String>("title", .required, .length(1...200))
     let following = Reference<LaxPage>("following")
+    let pages = Field<Int?>("pages", default: 3)
 }
 
 /// Tests that a rejected write is kept until the user retries, edits, or discards it, and that a merge shows both
@@ -213,6 +215,29 @@ private struct LaxPage: Model {
         // The defaults of other fields are not unsaved edits.
         #expect(todo.title == "Leek" && todo.isDone && todo.edits.isEmpty)
         try testbed.settle()
+        try testbed.finish()
+    }
+
+    /// Regression test: the draft of a corrected creation had the default of a field that its author had emptied.
+    @Test func `a corrected creation leaves empty what its author had emptied`() throws {
+        let testbed = try SyncTestbed(models: [StrictPage.self])
+        let phone = try testbed.device("phone", models: [LaxPage.self])
+        _ = try testbed.run {
+            try await phone.create(LaxPage.self) {
+                $0.title = "Cucumbers"
+                $0.pages = nil
+            }
+        }
+        try testbed.settle()
+        let rejection = try #require(try phone.rejections.all().first)
+        try testbed.run {
+            try await rejection.edit { edit in
+                for page in edit.objects(LaxPage.self) { page.title = "Leek" }
+            }
+        }
+        try testbed.settle()
+        let pages = try testbed.run { try await phone.query(LaxPage.self).all() }
+        #expect(pages.map(\.title) == ["Leek"] && pages[0].pages == nil)
         try testbed.finish()
     }
 

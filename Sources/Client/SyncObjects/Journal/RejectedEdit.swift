@@ -75,8 +75,17 @@ public final class RejectedEdit {
             }
             object.cell.set(FieldKey(slot: slot, name: name), to: value)
         }
+        if case .create(let patch) = mutation.intent { leaveEmpty(schema.fields, without: patch, in: object.cell) }
         staged.append(object)
         transaction.edit(object)
+    }
+
+    /// Empties the fields that the rejected creation had left out. A draft has the defaults, and its author may have
+    /// removed one.
+    private func leaveEmpty(_ fields: [FieldSchema], without patch: Patch, in cell: LiveCell) {
+        for (slot, field) in fields.enumerated() where !field.isRequired && patch[field.name] == nil {
+            if !cell.value(at: slot).isNull { cell.set(FieldKey(slot: slot, name: field.name), to: .null) }
+        }
     }
 
     /// Returns the id under which a record exists now: that of its new draft, or the one under which an earlier
