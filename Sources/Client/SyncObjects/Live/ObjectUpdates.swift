@@ -5,7 +5,7 @@ import SyncCore
 ///
 /// The sequence ends when the object is gone, the client is closed, or the task is cancelled. Setting a value without
 /// writing it does not wake a waiting reader, but causes an element at the next call of `next`, or at the next change
-/// of the record.
+/// of the record. If the client has no store, neither do values that a query brings.
 public struct ObjectUpdates: AsyncSequence, Sendable {
     public typealias Element = Presence
     public typealias Failure = Never
