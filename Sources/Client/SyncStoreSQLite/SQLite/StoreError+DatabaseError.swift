@@ -60,7 +60,10 @@ extension StoreError {
             """)
     }
 
-    static func replaced(_ file: String) -> StoreError {
-        StoreError(.missingFile, "\(file) was deleted or replaced while the database was open; nothing was written")
+    /// - Parameter failure: Why the writes before the loss of the file could not be saved; nil if they were.
+    static func replaced(_ file: String, unsaved failure: StoreError? = nil) -> StoreError {
+        let rest = failure.map { ", and what was written before could not be saved: \($0.message)" } ?? ""
+        return StoreError(
+            .missingFile, "\(file) was deleted or replaced while the database was open; nothing was written\(rest)")
     }
 }

@@ -130,6 +130,7 @@ public final class SQLiteStore: Sendable {
 
     /// Closes all connections and ends the broadcast of changes. Later calls throw.
     public func close() {
+        // If this fails, SQLite tries again with the last connection.
         if openFiles?.replaced != nil { saveDeletedWAL() }
         readers?.close()
         writer.withLock { $0.writer = nil }
@@ -251,19 +252,26 @@ public final class SQLiteStore: Sendable {
 
     /// Throws when a file of the database was deleted or replaced, because writes would be lost.
     private func checkFiles() throws(StoreError) {
-        guard openFiles?.replaced != nil else { return }
+        guard let replaced = openFiles?.replaced else { return }
         // Closing the last connection deletes the WAL.
         if writer.withLock({ $0.writer == nil }) { throw .closed }
-        saveDeletedWAL()
-        try Self.check(openFiles)
+        throw .replaced(replaced, unsaved: saveDeletedWAL())
     }
 
     /// Copies a WAL that was deleted into the database file, unless another process may have written a new one.
     ///
     /// It runs on the writer's connection, because another one would not have the deleted file open.
-    private func saveDeletedWAL() {
-        guard openFiles?.mayHaveForeignWAL == false else { return }
-        try? withWriter { try $0.checkpointAlone() }
+    ///
+    /// - Returns: why it could not be copied; nil if it was, or if there was nothing to copy.
+    @discardableResult
+    private func saveDeletedWAL() -> StoreError? {
+        guard openFiles?.mayHaveForeignWAL == false else { return nil }
+        do throws(StoreError) {
+            try withWriter { try $0.checkpointAlone() }
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private static func check(_ files: OpenFiles?) throws(StoreError) {

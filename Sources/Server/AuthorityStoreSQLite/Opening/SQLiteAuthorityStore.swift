@@ -149,7 +149,8 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     public func close() throws(AuthorityStoreError) {
         readers?.close()
         if files?.replaced != nil {
-            saveDeletedWAL()
+            // If this fails, SQLite tries again with the last connection.
+            try? saveDeletedWAL()
         } else if checkpointer != nil {
             try? writer.inTurn {
                 // If a checkpoint does not copy everything at once, another program is reading.
@@ -232,9 +233,9 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     /// Copies a WAL that was deleted into the database file, unless another process may have written a new one.
     ///
     /// It runs on the writer's connection, because another one would not have the deleted file open.
-    private func saveDeletedWAL() {
+    private func saveDeletedWAL() throws {
         guard checkpointer != nil, files?.mayHaveForeignWAL == false else { return }
-        try? writer.inTurn { _ = try writer.use { try $0.checkpoint(.truncate) } }
+        try writer.inTurn { _ = try writer.use { try $0.checkpoint(.truncate) } }
     }
 
     /// Throws `missingFile` if a file of the database is no longer the one that was opened.
@@ -244,8 +245,13 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     func checkFiles() throws(AuthorityStoreError) {
         // Closing the last connection deletes the WAL.
         guard let replaced = files?.replaced, !writer.isClosed else { return }
-        saveDeletedWAL()
+        var advice = "restart the server"
+        do {
+            try saveDeletedWAL()
+        } catch {
+            advice = "its last commits could not be saved, so end their reason before you stop the server: \(error)"
+        }
         throw AuthorityStoreError(
-            .missingFile, "\(replaced) was moved, deleted, or replaced while it is served: restart the server")
+            .missingFile, "\(replaced) was moved, deleted, or replaced while it is served: \(advice)")
     }
 }

@@ -95,8 +95,10 @@ struct Settlement {
             return
         }
         if isRefusedByLiar, rejection.code == .forbidden || rejection.code == .malformed { return }
-        if isTooLong, rejection.code == .tooLarge { return }
-        guard ([outcome].compactMap(\.self) + former).contains(.rejected(rejection)) else {
+        let outcomes = [outcome].compactMap(\.self) + former
+        let isApplied = outcomes.contains { if case .applied = $0 { true } else { false } }
+        if isTooLong, !isApplied, rejection.code == .tooLarge { return }
+        guard outcomes.contains(.rejected(rejection)) else {
             throw Violation(
                 .I17,
                 "\(device) gave transaction \(sequence) up for \(rejection.code), but the server says \(outcome.map { "\($0)" } ?? "nothing")"

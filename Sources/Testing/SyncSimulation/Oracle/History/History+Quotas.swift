@@ -7,7 +7,7 @@ import SyncModel
 extension History {
     var accounts: AccountLimits {
         get { state.withLock { $0.accounts } }
-        set { state.withLock { $0.accounts = newValue } }
+        set { state.withLock { ($0.accounts, $0.leastAccountBytes) = (newValue, min($0.leastBytes, newValue.bytes)) } }
     }
 
     /// Records that the server may have counted less than an account has stored, because another process has added
@@ -47,6 +47,9 @@ extension History.State {
         return Set(answered.keys.map(\.identity.client))
     }
 
+    /// The smallest number of bytes that an account could store at any time.
+    fileprivate var leastBytes: Int { min(leastAccountBytes, accounts.bytes) }
+
     /// Returns whether a rejection may be true that says that an account stores as much as it may.
     ///
     /// The bound is all that the account has ever stored, because the server counts deletions late, and counts what
@@ -55,8 +58,6 @@ extension History.State {
         _ rejection: Rejection, _ operation: History.Operation, _ transaction: Transaction, isAnsweredNow: Bool
     ) -> Bool {
         guard rejection.code == .quotaExceeded, let device = sent[operation]?.device else { return false }
-        // The limit may have changed since the decision.
-        guard isAnsweredNow else { return true }
         let effective = sent.filter { $0.key != operation && $0.value.hasTakenEffect }.map(\.value)
         let own = effective.filter { $0.device == device }
         let records = Set(own.flatMap { $0.transaction.transaction.createdAddresses })
@@ -65,7 +66,8 @@ extension History.State {
             for mutation in sent.transaction.transaction.mutations
             where sent.device == device || records.contains(mutation.address) { size += mutation.greatestGrowth }
         }
-        return size > accounts.bytes
+        // The limit may have changed since the decision.
+        return size > (isAnsweredNow ? accounts.bytes : leastBytes)
     }
 
     /// Checks that an account that has created more records than it may store cannot create another.

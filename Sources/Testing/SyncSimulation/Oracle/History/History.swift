@@ -46,6 +46,8 @@ final class History: Sendable {
         var accounts: AccountLimits
         /// Whether the server may have counted less than an account has stored.
         var mayUndercount = false
+        /// The smallest number of bytes that an account could store so far.
+        var leastAccountBytes = Int.max
         /// The transactions that each device has committed, until an outcome or a journal entry accounts for them.
         var unconfirmed: [String: [OutboxSequence: Unconfirmed]] = [:]
         /// The naive models of each space, up to the newest version below which no version is missing.
